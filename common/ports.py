@@ -1,0 +1,298 @@
+"""The ports: what the stages need of the outside world. Every adapter of a port passes the same contract suite."""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, Protocol, TypeVar
+
+from common.domain.documents import Parsed
+from common.domain.index import Found, Lookup, Point
+from common.domain.objects import ObjectRef, ObjectStat
+from common.domain.records import BaseRecord, CollectionRecord, DocumentRecord, JobRecord, ObjectRecord
+from common.domain.space import EmbeddingSpace
+
+T = TypeVar("T")
+
+
+class ObjectStore(Protocol):
+    """The bucket. Its own word on what is current is final; events are hints (RULES 2)."""
+
+    def stat(self, ref: ObjectRef) -> ObjectStat | None:
+        """The current version, or None when the object does not exist. Raises Unavailable."""
+
+    def read(self, ref: ObjectRef, generation: int, limit: int) -> bytes:
+        """The bytes of exactly that generation.
+
+        Raises Superseded when it is not the current one (also when it changed while being read), ObjectGone when the
+        object does not exist, DocumentError TOO_LARGE when it has more than `limit` bytes (0: no limit), Unavailable.
+        """
+
+    def write(self, ref: ObjectRef, data: bytes, content_type: str = "") -> ObjectStat:
+        """Store a new version and emit its finalize event. Raises Refused for a name outside the bucket."""
+
+    def delete(self, ref: ObjectRef, generation: int) -> bool:
+        """Remove that generation and emit its delete event. False when it was already gone; raises Superseded when
+        another generation is current.
+        """
+
+    def list(self, base: str) -> Iterator[ObjectStat]:
+        """Every object of the base by name. Raises Unavailable rather than answering an incomplete list (RULES 5)."""
+
+    def bases(self) -> Sequence[str]:
+        """The bases that hold at least one object, sorted. Folders that are no base id are left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """The records one decision reads and writes together; None where nothing is stored yet."""
+
+    base: BaseRecord | None
+    object: ObjectRecord | None
+    job: JobRecord | None
+
+
+@dataclass(frozen=True, slots=True)
+class Decision(Generic[T]):
+    """What a pure decision answers: its `value`, the records to store, and whether an answer may change by it."""
+
+    value: T
+    held: Held
+    raise_epoch: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Sums over the live generations of one base."""
+
+    objects: int = 0
+    documents: int = 0
+    passages: int = 0
+    tokens: int = 0
+    size: int = 0
+
+
+class Catalog(Protocol):
+    """The truth about bases, objects, documents and jobs (DESIGN, 3). All methods raise Unavailable when it is out of
+    reach; the base is an argument of every one but those over all bases.
+    """
+
+    def transact(self, ref: ObjectRef, job_id: str, decide: Callable[[Held], Decision[T]]) -> T:
+        """Read base, object and job, decide, store what changed and raise the epoch, all in one transaction.
+
+        `decide` is pure and may run more than once. Records that compare equal to what was read are not written;
+        a record is never deleted.
+        """
+
+    def update_base(
+        self, base: str, decide: Callable[[BaseRecord | None], tuple[BaseRecord | None, T]], *, raise_epoch: bool
+    ) -> T:
+        """One compare-and-set of the base's record (None: leave it), the epoch raised in it when asked."""
+
+    def base(self, base: str) -> BaseRecord | None: ...
+
+    def bases(self) -> Sequence[BaseRecord]:
+        """All bases by id."""
+
+    def put_collection(self, record: CollectionRecord) -> CollectionRecord:
+        """Store it unless one of this name exists; answers the one that is stored."""
+
+    def collection(self, base: str, name: str) -> CollectionRecord | None: ...
+
+    def drop_collection(self, base: str, name: str) -> None: ...
+
+    def epoch(self, base: str) -> int:
+        """An integer that only grows; 0 for an unknown base."""
+
+    def live(self, base: str, names: Collection[str]) -> tuple[Mapping[str, int], int]:
+        """In one consistent read: the live generation of each named object that has one, and the epoch."""
+
+    def object(self, ref: ObjectRef) -> ObjectRecord | None: ...
+
+    def objects(self, base: str) -> Iterator[ObjectRecord]:
+        """Every object record of the base by name, removed ones too."""
+
+    def put_documents(self, ref: ObjectRef, generation: int, documents: Sequence[DocumentRecord]) -> None:
+        """Store (again) the documents of one generation; they are listed only while it is live."""
+
+    def drop_documents(self, ref: ObjectRef, below: int) -> None:
+        """Forget the documents of all generations under `below`. Repeatable."""
+
+    def documents(
+        self, base: str, *, prefix: str = "", after: tuple[str, str] = ("", ""), limit: int = 0
+    ) -> Sequence[DocumentRecord]:
+        """Documents of live generations whose source starts with `prefix`, ordered by (source, object) and after that
+        pair; `limit` 0 means all.
+        """
+
+    def documents_named(self, base: str, name: str) -> Sequence[DocumentRecord]:
+        """Live documents whose source, document id, external id or source without extension is `name`."""
+
+    def job(self, base: str, job_id: str) -> JobRecord | None: ...
+
+    def jobs(
+        self, base: str, *, state: str | None = None, after: tuple[float, str] | None = None, limit: int = 0
+    ) -> Sequence[JobRecord]:
+        """Jobs newest first by (created_at, job_id), those behind `after`; `limit` 0 means all."""
+
+    def totals(self, base: str) -> Totals: ...
+
+    def void_leases(self) -> int:
+        """Drop every lease: only right where the caller proves that all holders are dead. Answers how many."""
+
+
+class Generations(Protocol):
+    """Numbers for stores that have none of their own (RULES 2): assigned in one place, one transaction."""
+
+    def assign(self, ref: ObjectRef, identity: str) -> int:
+        """The generation of the object's current identity: the last one when it is unchanged, else the next."""
+
+    def known(self, base: str | None = None) -> Mapping[ObjectRef, tuple[str, int]]:
+        """Every object believed present: its identity and generation."""
+
+    def absent(self, ref: ObjectRef, generation: int) -> bool:
+        """Record that this generation is gone; False when another one was assigned meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionShape:
+    """What a collection is created with: `dimension` 0 stands for a collection without dense vectors."""
+
+    dimension: int
+
+
+class VectorIndex(Protocol):
+    """Points of passages by collection. The base is required everywhere: an adapter refuses (ValueError) a collection
+    that belongs to another base. Raises Unavailable when the engine is out of reach, KeyError never.
+    """
+
+    def create(self, base: str, collection: str, shape: CollectionShape) -> None:
+        """Create it, or accept one that exists with this shape; Misconfigured when it has another one."""
+
+    def drop(self, base: str, collection: str) -> None:
+        """Remove it with all its points. Repeatable."""
+
+    def collections(self, base: str) -> Sequence[str]: ...
+
+    def upsert(self, base: str, collection: str, points: Sequence[Point]) -> None:
+        """Write points, durable on return. Raises DocumentError for one that no request can carry, and
+        EmbeddingInvalid for a vector that holds NaN or infinity; then none of the call's points is stored.
+        """
+
+    def sweep(self, base: str, collection: str, name: str, below: int) -> None:
+        """Delete the object's points of all generations under `below`. Repeatable; newer ones are never touched."""
+
+    def discard(self, base: str, collection: str, name: str, generation: int) -> None:
+        """Delete the object's points of exactly that generation. Repeatable."""
+
+    def stored(self, base: str, collection: str, name: str, generation: int) -> Iterator[Point]:
+        """The object's points of that generation with vectors and payload, ordered by (source, ordinal)."""
+
+    def lookup(self, base: str, collection: str, lookup: Lookup) -> Found:
+        """Both lists in one batch, and the other side's true score for candidates that one side alone found."""
+
+    def frequencies(self, base: str, collection: str, terms: Sequence[int]) -> tuple[int, Mapping[int, int]]:
+        """How many points there are, and how many carry each term (payload `terms`)."""
+
+    def payloads(self, base: str, collection: str, ids: Sequence[str]) -> Mapping[str, Mapping[str, Any]]:
+        """The payloads of those points that exist."""
+
+    def passages(
+        self, base: str, collection: str, document_id: str, generation: int, ordinals: Collection[int] | None = None
+    ) -> Sequence[Mapping[str, Any]]:
+        """Payloads of one document's passages in order, all or those ordinals."""
+
+    def generations(self, base: str, collection: str) -> Mapping[tuple[str, int], int]:
+        """How many points each (object, generation) has."""
+
+    def optimise(self, base: str, collection: str) -> None:
+        """Compact now rather than later; a no-op where the engine does so by itself."""
+
+    def flush(self) -> None:
+        """Everything written so far survives the loss of the machine."""
+
+    def close(self) -> None: ...
+
+
+class Embedder(Protocol):
+    """One embedding model. Texts come without prefix; vectors go out L2-normalised."""
+
+    space: EmbeddingSpace
+    window: int
+    """Tokens the model reads at once, special tokens included."""
+    special_tokens: int
+    """How many it adds to one text."""
+    passage_prefix_tokens: int
+    fit: bool
+    """False for the hashing embedder, which stands in for a model in tests."""
+
+    def count_tokens(self, text: str) -> int:
+        """Tokens of the text alone, without prefix and special tokens."""
+
+    def token_ends(self, text: str) -> list[int]:
+        """For each token the character offset where it ends, in order."""
+
+    def embed_passages(self, texts: Sequence[str]) -> list[list[float]]:
+        """One unit vector per text. Raises EmbeddingInvalid, PassageTooLong, Unavailable."""
+
+    def embed_query(self, text: str) -> list[float]:
+        """A unit vector. Raises EmbeddingInvalid, Unavailable."""
+
+
+class Parser(Protocol):
+    """Bytes to documents, chosen by content. Touches neither network nor files."""
+
+    def parse(self, data: bytes, name: str, content_type: str = "") -> Parsed:
+        """The documents of one object. Raises DocumentError with a code, a reason and a next step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What travels in a queue: a JSON body and string attributes, as Pub/Sub has them."""
+
+    data: Mapping[str, Any]
+    attributes: Mapping[str, str] = field(default_factory=dict)
+
+
+class Queue(Protocol):
+    """At-least-once delivery by topic."""
+
+    def publish(self, topic: str, message: Message, delay: float = 0.0) -> str:
+        """Accept the message for delivery after `delay` seconds; answers its id. Raises Unavailable."""
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """One attempt to deliver: `id` acknowledges it, `attempt` counts from 1."""
+
+    id: str
+    topic: str
+    message: Message
+    attempt: int
+
+
+class PullQueue(Queue, Protocol):
+    """A queue whose consumer asks (one machine); in the cloud the broker pushes instead."""
+
+    def take(self, topic: str, hold: float) -> Delivery | None:
+        """The next due message, invisible to others for `hold` seconds, or None."""
+
+    def acknowledge(self, delivery: Delivery) -> None: ...
+
+    def retry(self, delivery: Delivery, *, counts: bool = True) -> None:
+        """Give it back with backoff. One that counted too often goes to the dead letters instead."""
+
+    def waiting(self, topic: str) -> int:
+        """How many messages are not yet acknowledged, held ones included."""
+
+    def next_due(self, topic: str) -> float | None:
+        """When the next message can be taken (seconds since the epoch), or None when there is none."""
+
+    def dead(self, topic: str) -> Sequence[Delivery]:
+        """The dead letters, oldest first."""
+
+    def revive(self, topic: str) -> int:
+        """Make every held message due again (after a crash of all consumers). Answers how many."""
+
+
+class Clock(Protocol):
+    def now(self) -> float:
+        """Seconds since the epoch."""
