@@ -1,13 +1,21 @@
 """The ports: what the stages need of the outside world. Every adapter of a port passes the same contract suite."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from common.domain.documents import Parsed
 from common.domain.index import Found, Lookup, Point
 from common.domain.objects import ObjectRef, ObjectStat
-from common.domain.records import BaseRecord, CollectionRecord, DocumentRecord, JobRecord, ObjectRecord
+from common.domain.records import (
+    BaseRecord,
+    CollectionRecord,
+    Decision,
+    DocumentRecord,
+    Held,
+    JobRecord,
+    ObjectRecord,
+)
 from common.domain.space import EmbeddingSpace
 
 T = TypeVar("T")
@@ -42,24 +50,6 @@ class ObjectStore(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """The records one decision reads and writes together; None where nothing is stored yet."""
-
-    base: BaseRecord | None
-    object: ObjectRecord | None
-    job: JobRecord | None
-
-
-@dataclass(frozen=True, slots=True)
-class Decision(Generic[T]):
-    """What a pure decision answers: its `value`, the records to store, and whether an answer may change by it."""
-
-    value: T
-    held: Held
-    raise_epoch: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Totals:
     """Sums over the live generations of one base."""
 
@@ -68,6 +58,14 @@ class Totals:
     passages: int = 0
     tokens: int = 0
     size: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """The generation of an object that answers; `stale` when its newest one failed by our fault."""
+
+    generation: int
+    stale: bool = False
 
 
 class Catalog(Protocol):
@@ -102,8 +100,8 @@ class Catalog(Protocol):
     def epoch(self, base: str) -> int:
         """An integer that only grows; 0 for an unknown base."""
 
-    def live(self, base: str, names: Collection[str]) -> tuple[Mapping[str, int], int]:
-        """In one consistent read: the live generation of each named object that has one, and the epoch."""
+    def live(self, base: str, names: Collection[str]) -> tuple[Mapping[str, Live], int]:
+        """In one consistent read: what answers for each named object that has a live generation, and the epoch."""
 
     def object(self, ref: ObjectRef) -> ObjectRecord | None: ...
 
@@ -291,6 +289,16 @@ class PullQueue(Queue, Protocol):
 
     def revive(self, topic: str) -> int:
         """Make every held message due again (after a crash of all consumers). Answers how many."""
+
+
+class AnswerCache(Protocol):
+    """What may be lost at any time without changing an answer. Safe between threads."""
+
+    def get(self, key: Hashable) -> Any | None:  # noqa: ANN401 - what was put
+        """The value put under this key, unless it is too old or was dropped."""
+
+    def put(self, key: Hashable, value: Any, size: int) -> None:  # noqa: ANN401
+        """Keep the value, which takes about `size` bytes, for as long as the cache's bounds allow."""
 
 
 class Clock(Protocol):

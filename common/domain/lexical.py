@@ -1,5 +1,6 @@
 """The words of texts and questions as terms, and their BM25 weights. Every adapter stores and asks for what is built
-here, so a change of any term or weight must raise LEXICAL_VERSION."""
+here, so a change of any term or weight must raise LEXICAL_VERSION.
+"""
 
 import math
 import re
@@ -14,7 +15,7 @@ from typing import Final, Literal
 from common.domain.stemming import stem
 from common.domain.stopwords import STOP_WORDS
 
-LEXICAL_VERSION: Final = "1"
+LEXICAL_VERSION: Final = 1
 """Part of the fingerprint: stored terms and weights of two versions are never compared."""
 
 Mode = Literal["stem", "fold", "off"]
@@ -35,9 +36,10 @@ FIELD_WEIGHTS: Final[Mapping[str, float]] = {
 """How many occurrences in the text one occurrence in a field is worth (BM25F); only the text has a length."""
 
 _Kind = Literal["word", "stop", "name", "hyphenated"]
-_Piece = tuple[str, _Kind]
+_Piece = tuple[str, _Kind, str]
 
 _MARKS: Final = re.compile("[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]+")
+_INVISIBLE: Final = re.compile("[\u00ad\u200b\u2060\ufeff]")
 _PLAIN: Final = re.compile(r"\w+")
 _CHUNK: Final = re.compile("[^\\W_]+(?:(?:_+|[-.\u2010])[^\\W_]+)*")
 _SEPARATOR: Final = re.compile("[-_.\u2010]+")
@@ -51,7 +53,8 @@ _LONG: Final = 64
 @dataclass(frozen=True, slots=True)
 class QuestionTerm:
     """One distinct term of a question: as it is stored, as it was written, and whether it may be unknown for free (the
-    joined form of a hyphenated word, whose parts are terms of their own)."""
+    joined form of a hyphenated word, whose parts are terms of their own).
+    """
 
     term: str
     code: int
@@ -60,7 +63,7 @@ class QuestionTerm:
 
 
 def fold(text: str) -> str:
-    """The text without accents and case (NFKD, casefold); fold(fold(x)) == fold(x)."""
+    """The text without accents and case (NFKD, marks dropped, casefold); folding twice changes nothing."""
     if text.isascii():
         return text.lower()
     folded = _without_marks(_without_marks(text).casefold())
@@ -73,18 +76,18 @@ def _without_marks(text: str) -> str:
 
 def tokenise(text: str, mode: Mode) -> list[str]:
     """The terms of a text in order. `stem` and `fold` split compound names and keep the joined name beside its parts;
-    `stem` also leaves out stop words, unless there is nothing else. `off` gives the lower-cased words."""
+    `stem` also leaves out stop words, unless there is nothing else. `off` gives the lower-cased words.
+    """
     pieces = list(_pieces(text, mode))
-    content = [term for term, kind in pieces if kind != "stop"]
-    return content or [term for term, _ in pieces]
+    content = [term for term, kind, _ in pieces if kind != "stop"]
+    return content or [term for term, _, _ in pieces]
 
 
 def question_terms(text: str, mode: Mode) -> tuple[QuestionTerm, ...]:
     """The distinct terms of a question in order, each with the form in which it was first written."""
     found: dict[str, tuple[str, _Kind]] = {}
-    for display, pieces in _written(text, mode):
-        for term, kind in pieces:
-            found.setdefault(term, (display, kind))
+    for term, kind, display in _pieces(text, mode):
+        found.setdefault(term, (display, kind))
     only_stop_words = all(kind == "stop" for _, kind in found.values())
     return tuple(
         QuestionTerm(term, term_code(term), display, optional=kind == "hyphenated")
@@ -97,7 +100,8 @@ def question_terms(text: str, mode: Mode) -> tuple[QuestionTerm, ...]:
 def term_code(term: str) -> int:
     """The term as an unsigned 32-bit number, the same on every machine: the index of the sparse vector and the value in
     the payload's `terms`. A question's term meets a foreign one of a base with v distinct terms with odds v / 2^32
-    (one in 43,000 at 100,000 terms)."""
+    (one in 43,000 at 100,000 terms).
+    """
     return int.from_bytes(blake2b(term.encode("utf-8", "surrogatepass"), digest_size=4).digest(), "big")
 
 
@@ -109,7 +113,7 @@ def lexical_weights(fields: Mapping[str, str], mode: Mode) -> dict[int, float]:
     length = 0
     for field, text in fields.items():
         weight = FIELD_WEIGHTS[field]
-        for term, kind in _pieces(text, mode):
+        for term, kind, _ in _pieces(text, mode):
             frequencies[term] = frequencies.get(term, 0.0) + weight
             length += field == "text" and kind == "word"
     norm = K1 * (1 - B + B * length / AVERAGE_LENGTH)
@@ -123,7 +127,8 @@ def idf(passages: int, frequency: int) -> float:
 
 def question_weights(terms: Sequence[QuestionTerm], passages: int, frequencies: Mapping[int, int]) -> dict[int, float]:
     """The idf of each of the question's terms by code, given the number of passages and of those that hold each term.
-    An unknown term keeps its weight, so that it lowers the coverage, unless it is optional."""
+    An unknown term keeps its weight, so that it lowers the coverage, unless it is optional.
+    """
     weights = {}
     for term in terms:
         frequency = frequencies.get(term.code, 0)
@@ -145,7 +150,8 @@ def coverage(question: Mapping[int, float], passage_terms: Collection[int]) -> f
 
 def prefix_and_typo_candidates(term: str, vocabulary: Sequence[str]) -> tuple[list[str], list[str]]:
     """Words of a sorted vocabulary that begin with the term (from 4 letters on), and those one Damerau-Levenshtein step
-    away from it (from 5 letters on); neither list holds the term itself."""
+    away from it (from 5 letters on); neither list holds the term itself.
+    """
     prefixed: list[str] = []
     if len(term) >= 4:  # noqa: PLR2004
         start, end = _range(term, vocabulary)
@@ -189,53 +195,46 @@ def _holds(vocabulary: Sequence[str], word: str) -> bool:
 
 
 def _pieces(text: str, mode: Mode) -> Iterator[_Piece]:
-    for _, pieces in _written(text, mode):
-        yield from pieces
-
-
-def _written(text: str, mode: Mode) -> Iterator[tuple[str, tuple[_Piece, ...]]]:
-    """Each written word of a text with its terms."""
+    """Each term of a text with what kind it is and the written form it stands for, in order."""
     if mode == "off":
         for word in _PLAIN.findall(text.lower()):
-            yield word, ((word, "word"),)
+            yield word, "word", word
         return
     stemmed = mode == "stem"
     if not text.isascii():
-        text = _without_marks(text)
+        text = unicodedata.normalize("NFC", _INVISIBLE.sub("", text))
     for chunk in _CHUNK.findall(text):
-        yield chunk, _cached(chunk, stemmed) if len(chunk) <= _LONG else _expand(chunk, stemmed)
+        yield from _cached(chunk, stemmed) if len(chunk) <= _LONG else _expanded(chunk, stemmed)
 
 
-def _expand(chunk: str, stemmed: bool) -> tuple[_Piece, ...]:  # noqa: FBT001
+def _expanded(chunk: str, stemmed: bool) -> tuple[_Piece, ...]:  # noqa: FBT001
+    """The terms of one written word: of its parts, and of the whole when it has several."""
     parts = _SEPARATOR.split(chunk)
-    compound = len(parts) > 1
-    hyphenated = compound and "_" not in chunk and "." not in chunk
-    names = [piece for part in parts for piece in _camel(part)]
+    names = [name for part in parts for name in _camel(part)]
     pieces = [_single(name, stemmed) for name in names]
     if len(names) > 1 and len(chunk) <= _LONG:
-        whole = fold(_JOINT.sub("", chunk))
-        plain = hyphenated and len(names) == len(parts)
-        pieces.append((whole, "hyphenated" if plain else "name"))
+        natural = len(names) == len(parts) and "_" not in chunk and "." not in chunk
+        whole, _, _ = _single(_JOINT.sub("", chunk), stemmed)
+        pieces.append((whole, "hyphenated" if natural else "name", chunk))
     return tuple(pieces)
 
 
-_cached = lru_cache(maxsize=1 << 16)(_expand)
+_cached = lru_cache(maxsize=1 << 16)(_expanded)
 
 
 def _camel(part: str) -> list[str]:
     """The humps of a camelCase name; a name with a one-letter hump (iPhone, OAuth2, PhD) is left whole."""
     if len(part) > _LONG or part.islower() or part.isupper() or part[1:].islower():
         return [part]
-    if not part.isascii() or _PLURAL_ACRONYM.fullmatch(part):
+    plain = part if part.isascii() else _without_marks(part)
+    if _PLURAL_ACRONYM.fullmatch(plain) or not plain.isascii():
         return [part]
-    humps = _CAMEL.findall(part)
-    return humps if min(map(len, humps)) > 1 else [part]
+    humps: list[str] = _CAMEL.findall(plain)
+    return humps if len(humps) > 1 and min(map(len, humps)) > 1 else [part]
 
 
 def _single(word: str, stemmed: bool) -> _Piece:  # noqa: FBT001
     folded = fold(word)
     if not stemmed:
-        return folded, "word"
-    if folded in STOP_WORDS:
-        return folded, "stop"
-    return stem(folded), "word"
+        return folded, "word", word
+    return (folded, "stop", word) if folded in STOP_WORDS else (stem(folded), "word", word)

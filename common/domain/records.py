@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from common.domain.codes import TERMINAL, FailureCode, JobState
 from common.domain.documents import JsonValue
 from common.domain.objects import ObjectRef
 from common.domain.space import Chunking, EmbeddingSpace, LexicalSpace, VectorSpace
 
+T = TypeVar("T")
 WARNINGS_KEPT = 50
 WARNING_CHARACTERS = 400
 
@@ -137,7 +138,7 @@ class JobRecord:
     tokens_embedded: int = 0
     embedded_tokens: int = 0
     timings_ms: Mapping[str, float] = field(default_factory=dict)
-    progress: Mapping[str, JsonValue] = field(default_factory=dict)
+    progress: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     swept: bool = False
     notified: bool = False
@@ -154,6 +155,24 @@ class JobRecord:
     def finished(self) -> bool:
         """Terminal with nothing left to sweep or to tell."""
         return self.terminal and self.swept and self.notified
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """The records one decision reads and writes together; None where nothing is stored yet."""
+
+    base: BaseRecord | None
+    object: ObjectRecord | None
+    job: JobRecord | None
+
+
+@dataclass(frozen=True, slots=True)
+class Decision(Generic[T]):
+    """What a pure decision answers: its `value`, the records to store, and whether an answer may change by it."""
+
+    value: T
+    held: Held
+    raise_epoch: bool = False
 
 
 def capped(warnings: tuple[str, ...]) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import asdict, dataclass
-from typing import Final
+from typing import Final, Literal
 
 from common.domain.objects import digest
 
@@ -39,7 +39,7 @@ class LexicalSpace:
     """How text becomes terms and weights; `mode` is stem, fold or off."""
 
     version: int
-    mode: str
+    mode: Literal["stem", "fold", "off"]
 
 
 @dataclass(frozen=True, slots=True)

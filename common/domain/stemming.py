@@ -1,100 +1,131 @@
-"""A light stemmer for Portuguese, English and Spanish at once, on folded words. The stem depends on the word alone, and
-the tables live here because a library's new release would change terms that are already stored."""
+"""A light stemmer for Portuguese, English and Spanish at once, on folded words. A stem depends on the word alone, so no
+language is ever guessed, and the tables live here because a library's new release would change terms that are stored.
+"""
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final
 
 MIN_LENGTH: Final = 4
 """Shorter words, and every word that holds a digit or a letter outside a-z, are their own stem."""
 
-_Rule = tuple[str, str, int]
+_Endings = Mapping[str, tuple[str, int]]
 
-# Each row: ending, what replaces it, the least number of letters that must stand before the ending.
-_PLURALS: Final[tuple[_Rule, ...]] = (
-    ("oes", "ao", 2),
-    ("aes", "ao", 2),
-    ("ies", "y", 2),
-    ("sses", "ss", 1),
-    ("ais", "al", 2),
-    ("eis", "el", 2),
-    ("ois", "ol", 2),
-    ("ns", "m", 3),
+_VOWELS: Final = "aeiou"
+
+
+def _table(*rows: tuple[str, str, int]) -> _Endings:
+    """Endings -> (what replaces them, the least number of letters that must stand before them)."""
+    return {ending: (replacement, least) for endings, replacement, least in rows for ending in endings.split()}
+
+
+_ADVERBS: Final = _table(("mente", "", 4), ("ly", "", 5))
+
+_NUMBER: Final = _table(
+    ("s", "", 3),
     ("ss", "ss", 1),
     ("us", "us", 1),
     ("is", "is", 1),
-    ("s", "", 3),
+    ("oes aes", "ao", 2),
+    ("ais", "al", 2),
+    ("eis", "el", 2),
+    ("ois", "ol", 2),
+    ("ores", "or", 2),
+    ("ares", "ar", 3),
+    ("eres", "er", 3),
+    ("nes", "n", 3),
+    ("des", "d", 3),
+    ("les", "l", 3),
+    ("zes", "z", 2),
+    ("wares", "ware", 1),
+    ("ies ied", "y", 2),
+    ("sses", "ss", 1),
+    ("sis", "s", 3),
 )
 
-_ADVERBS: Final[tuple[_Rule, ...]] = (("mente", "", 4), ("ly", "", 4))
-
-_DERIVED: Final[tuple[_Rule, ...]] = tuple(
-    (ending, replacement, least)
-    for endings, replacement, least in (
-        ("izacao izacion ization isation", "iz", 3),
-        ("acao acion ation", "", 4),
-        ("icao icion ucao ucion", "", 4),
-        ("cao cion tion sao sion", "", 4),
-        ("amento imento amiento imiento", "", 3),
-        ("idade idad ility ity", "", 4),
-        ("ador adora edor edora idor idora", "", 4),
-        ("ancia encia ance ence", "", 4),
-        ("avel ivel able ible", "", 4),
-        ("ismo ista ism ist", "", 4),
-        ("oso osa ous", "", 4),
-        ("ivo iva ive", "", 4),
-        ("ness ment less ful", "", 4),
-    )
-    for ending in endings.split()
+_ENCLITICS: Final = _table(
+    ("arse arlo arla arle arlos arlas", "ar", 3),
+    ("erse erlo erla erlos", "er", 3),
+    ("irse irlo irla", "ir", 3),
+    ("andose", "ando", 3),
+    ("iendose", "iendo", 3),
 )
 
-_VERBS: Final[tuple[_Rule, ...]] = tuple(
-    (ending, "", least)
-    for endings, least in (
-        ("ariam eriam iriam assem essem issem aremos eremos iremos", 3),
-        ("ando endo indo iendo", 3),
-        ("aram eram iram aron eron ieron", 3),
-        ("avam aban", 3),
-        ("ava aba iam ian", 3),
-        ("arao erao irao aran eran iran", 3),
-        ("ados adas idos idas ado ada ido ida", 3),
-        ("aria eria iria ara era ira", 4),
-        ("asse esse isse ase ese", 4),
-        ("ar er ir am em an en ou eu iu ing ed", 3),
-    )
-    for ending in endings.split()
+_ENDINGS: Final = _table(
+    # Nouns and adjectives made of verbs and adjectives: configuração, configuración and configuration meet.
+    ("acao acion ation icao icion ition ucao ucion", "", 4),
+    ("cao cion", "c", 3),
+    ("tion", "t", 3),
+    ("sao sion", "s", 3),
+    ("amento imento amiento imiento", "", 3),
+    ("ment", "", 6),
+    ("ness less ful", "", 4),
+    ("idade idad ity abilidade ibilidade abilidad ibilidad ability ibility", "", 4),
+    ("avel ivel able ible abl ibl", "", 4),
+    ("ador adora adore edor edora idor idora", "", 3),
+    ("ancia ance ancy", "ant", 4),
+    ("encia ence ency", "ent", 4),
+    ("anca", "", 4),
+    ("ismo ista ism ist oso osa ous ico ica ical ic", "", 5),
+    ("ativo ativa ative ate ated ating ator esa ese", "", 4),
+    # Verbs.
+    ("ado ada", "", 3),
+    ("estado", "estad", 0),
+    ("ido ida", "", 4),
+    ("ando endo indo iendo", "", 3),
+    ("ava avam aba aban ia iam ian aram eram iram aran eran iran aron eron ieron", "", 3),
+    ("ara era ira arao erao irao eria iria ariam eriam iriam arian erian irian", "", 3),
+    ("asse esse isse assem essem issem", "", 3),
+    ("amos emos imos amo emo imo an", "", 4),
+    ("aremos eremos iremos", "", 4),
+    ("ar er ir arem erem irem am em en ing ed", "", 3),
+    ("eed", "eed", 1),
+    ("eira eiro", "eir", 1),
 )
 
-_VOWELS: Final = "aeo"
+_STEPS: Final = tuple((table, max(map(len, table))) for table in (_ADVERBS, _NUMBER, _ENCLITICS, _ENDINGS))
 
-
-def _by_ending(rules: Iterable[_Rule]) -> dict[str, tuple[str, int]]:
-    return {ending: (replacement, least) for ending, replacement, least in rules}
-
-
-_STEPS: Final = tuple(
-    (_by_ending(rules), max(len(rule[0]) for rule in rules)) for rules in (_PLURALS, _ADVERBS, _DERIVED, _VERBS)
-)
-
-
-def _strip(word: str, rules: dict[str, tuple[str, int]], longest: int) -> str:
-    """The word with its longest ending of the table replaced, or the word itself."""
-    for size in range(min(longest, len(word) - 1), 0, -1):
-        rule = rules.get(word[-size:])
-        if rule is not None and len(word) - size >= rule[1]:
-            return word[:-size] + rule[0]
-    return word
+# Words of their own that the tables would drive into another word's stem, or out of their own family's.
+_EXCEPTIONS: Final[Mapping[str, str]] = {
+    "data": "data",
+    "embed": "embed",
+    "used": "use",
+    "using": "use",
+    "apis": "api",
+    "clis": "cli",
+    "uris": "uri",
+}
 
 
 @lru_cache(maxsize=1 << 16)
 def stem(word: str) -> str:
-    """The stem of one folded word; never empty, never longer than the word."""
+    """The stem of one folded word; never empty and never longer than the word."""
     if len(word) < MIN_LENGTH or not (word.isascii() and word.isalpha()):
         return word
-    for rules, longest in _STEPS:
-        word = _strip(word, rules, longest)
-    if len(word) > MIN_LENGTH - 1 and word[-1] in _VOWELS:
-        word = word[:-1]
-    if len(word) > MIN_LENGTH - 1 and word[-1] == "y" and word[-2] not in "aeiou":
-        word = word[:-1] + "i"
+    for table, longest in _STEPS:
+        if word in _EXCEPTIONS:
+            return _EXCEPTIONS[word]
+        word = _without_ending(word, table, longest)
+    word = word[:3] + word[3:].rstrip(_VOWELS)
+    if len(word) >= MIN_LENGTH and word[-1] == "y" and word[-2] not in _VOWELS:
+        # company meets compañía, and query stays apart from the Portuguese "quer".
+        word = word[:-1] if len(word) > 6 else word[:-1] + "i"  # noqa: PLR2004
     return word
+
+
+def _without_ending(word: str, table: _Endings, longest: int) -> str:
+    """The word with its longest ending of the table replaced, or the word itself. What stays must hold a vowel."""
+    for size in range(min(longest, len(word) - 1), 0, -1):
+        rule = table.get(word[-size:])
+        if rule is None:
+            continue
+        kept, (replacement, least) = word[:-size], rule
+        if len(kept) >= least and (replacement or any(letter in "aeiouy" for letter in kept)):
+            return _single_consonant(kept) if word.endswith(("ing", "ed")) and not replacement else kept + replacement
+    return word
+
+
+def _single_consonant(word: str) -> str:
+    """stopp, sett -> stop, set: what English doubles before -ing and -ed."""
+    doubled = len(word) >= MIN_LENGTH and word[-1] == word[-2] and word[-1] in "bdgmnprt"
+    return word[:-1] if doubled else word

@@ -1,0 +1,80 @@
+"""Parsed documents and refusals as JSON bytes: what a worker process answers is data and never code."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any, get_args
+
+from common.domain.codes import FailureCode
+from common.domain.documents import Block, Dropped, Link, Parsed, ParsedDocument
+from common.domain.errors import DocumentError
+
+_BLOCK = tuple(entry.name for entry in fields(Block))
+_LINK = tuple(entry.name for entry in fields(Link))
+_DROPPED = tuple(entry.name for entry in fields(Dropped))
+_DOCUMENT = tuple(entry.name for entry in fields(ParsedDocument))
+_HEADINGS = _BLOCK.index("headings")
+_TUPLES = frozenset({"keywords", "aliases", "tags", "warnings"})
+
+
+def encode(parsed: Parsed) -> bytes:
+    """The documents as JSON; heading paths stand once each."""
+    paths: dict[tuple[str, ...], int] = {}
+    documents = [_document_out(document, paths) for document in parsed.documents]
+    value = {"paths": list(paths), "documents": documents, "warnings": list(parsed.warnings)}
+    return json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+
+def decode(data: bytes) -> Parsed:
+    """The documents again. Raises ValueError, KeyError, TypeError or IndexError for anything `encode` did not write."""
+    value = json.loads(data.decode("utf-8", "surrogatepass"))
+    paths = [tuple(map(str, path)) for path in value["paths"]]
+    documents = tuple(_document_in(entry, paths) for entry in value["documents"])
+    return Parsed(documents, tuple(map(str, value["warnings"])))
+
+
+def encode_refusal(error: DocumentError) -> bytes:
+    return json.dumps({"code": error.code, "reason": error.reason, "next_step": error.next_step}).encode()
+
+
+def decode_refusal(data: bytes) -> DocumentError:
+    """The refusal again. Raises ValueError or KeyError for anything `encode_refusal` did not write."""
+    value = json.loads(data)
+    if value["code"] not in get_args(FailureCode):
+        raise ValueError(value["code"])
+    return DocumentError(value["code"], str(value["reason"]), str(value["next_step"]))
+
+
+def _document_out(document: ParsedDocument, paths: dict[tuple[str, ...], int]) -> dict[str, Any]:
+    out = {name: getattr(document, name) for name in _DOCUMENT}
+    out["blocks"] = [_block_out(block, paths) for block in document.blocks]
+    out["links"] = [[getattr(link, name) for name in _LINK] for link in document.links]
+    out["dropped"] = [[getattr(entry, name) for name in _DROPPED] for entry in document.dropped]
+    out["metadata"] = _plain(document.metadata)
+    return out
+
+
+def _block_out(block: Block, paths: dict[tuple[str, ...], int]) -> list[Any]:
+    row = [getattr(block, name) for name in _BLOCK]
+    row[_HEADINGS] = paths.setdefault(block.headings, len(paths))
+    return row
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401 - any JSON value
+    if isinstance(value, Mapping):
+        return {str(key): _plain(entry) for key, entry in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_plain(entry) for entry in value]
+    return value
+
+
+def _document_in(entry: dict[str, Any], paths: list[tuple[str, ...]]) -> ParsedDocument:
+    blocks: list[Block] = []
+    for row in entry["blocks"]:
+        row[_HEADINGS] = paths[row[_HEADINGS]]
+        blocks.append(Block(*row))
+    values: dict[str, Any] = {name: tuple(value) if name in _TUPLES else value for name, value in entry.items()}
+    values["blocks"] = tuple(blocks)
+    values["links"] = tuple(Link(*row) for row in entry["links"])
+    values["dropped"] = tuple(Dropped(*row) for row in entry["dropped"])
+    return ParsedDocument(**values)

@@ -1,0 +1,252 @@
+"""The composition root: the only place that knows which adapter stands behind which port."""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from threading import Lock
+from typing import Any, Final
+
+from common import logs
+from common.adapters.data_folder import DataFolder
+from common.adapters.edge_index import EdgeIndex
+from common.adapters.folder.bucket import open_bucket
+from common.adapters.folder.objects import FolderObjectStore
+from common.adapters.folder.scan import FolderScan
+from common.adapters.process_cache import ProcessCache
+from common.adapters.sqlite.catalog import SqliteCatalog
+from common.adapters.sqlite.connection import Database
+from common.adapters.sqlite.generations import SqliteGenerations
+from common.adapters.sqlite.queue import SqliteQueue
+from common.adapters.system_clock import SystemClock
+from common.domain.chunking import CHUNKING_VERSION
+from common.domain.errors import DataFolderError, ModelMissing
+from common.domain.lexical import LEXICAL_VERSION
+from common.domain.notifications import write_notification
+from common.domain.objects import ObjectChange
+from common.domain.records import Gate
+from common.domain.space import Chunking, EmbeddingSpace, LexicalSpace
+from common.identity import Authenticate, loopback_only
+from common.models import gate_constants, model_folder, read_manifest
+from common.ports import Catalog, Clock, Embedder, Message, ObjectStore, Parser, PullQueue, VectorIndex
+from common.settings import Settings, read_settings
+from common.stages.answers import Answers
+from common.stages.caching import EpochMemory, QuestionCache
+from common.stages.ingest import IngestPorts
+from common.stages.listing import Listing
+from common.stages.manage import Manage
+from common.stages.search import Searcher
+from common.stages.spaces import Spaces
+
+MEGABYTE: Final = 2**20
+LOCAL_BUCKET: Final = "local"
+
+
+@dataclass(frozen=True, slots=True)
+class Runtime:
+    """Everything the functions use, wired for one place to run."""
+
+    settings: Settings
+    clock: Clock
+    store: ObjectStore
+    catalog: Catalog
+    index: VectorIndex
+    queue: PullQueue
+    spaces: Spaces
+    answers: Answers
+    listing: Listing
+    manage: Manage
+    ingest: IngestPorts
+    authenticate: Authenticate
+    ready: Callable[[], Mapping[str, Any]]
+    bucket: str
+    scan: FolderScan
+    folder: DataFolder
+    close: Callable[[], None]
+
+
+@lru_cache(maxsize=1)
+def process_runtime() -> Runtime:
+    """The runtime of this process, from its environment."""
+    settings = read_settings()
+    logs.configure(settings.kb_log_level)
+    return local_runtime(settings)
+
+
+def local_runtime(
+    settings: Settings,
+    *,
+    embedder: Embedder | None = None,
+    parser: Parser | None = None,
+    clock: Clock | None = None,
+    step: Callable[[str], None] = lambda _: None,
+    wake: Callable[[str], None] | None = None,
+    patience: float = 0.0,
+) -> Runtime:
+    """One machine: everything under the data folder. Raises DataFolderError when it is locked, damaged or not whole."""
+    clock = clock or SystemClock()
+    folder = DataFolder(settings.data, patience=patience)
+    try:
+        database = _database(settings.data)
+        bucket = open_bucket(settings.bucket, database.fact("bucket"))
+        database.remember("bucket", bucket.id)
+        index = EdgeIndex(settings.data / "index")
+    except BaseException:
+        folder.close()
+        raise
+    catalog = SqliteCatalog(database)
+    queue = SqliteQueue(database, clock, wake=wake)
+
+    def announce(change: ObjectChange) -> None:
+        attributes, resource = write_notification(change, LOCAL_BUCKET)
+        queue.publish(settings.kb_topic_events, Message(resource, attributes))
+
+    store = FolderObjectStore(bucket, SqliteGenerations(database), announce, clock, atomically=database.transaction)
+    # The lock proves that whoever held a lease or a message is dead.
+    catalog.void_leases()
+    queue.revive(settings.kb_topic_events)
+
+    def close() -> None:
+        index.flush()
+        index.close()
+        database.close()
+        folder.close()
+
+    return _wired(
+        settings,
+        clock,
+        Parts(store, catalog, index, queue, folder, FolderScan(store), announce, close),
+        Models(settings.models, settings.model, embedder),
+        parser or _parser(),
+        step,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The adapters of one place to run."""
+
+    store: ObjectStore
+    catalog: Catalog
+    index: VectorIndex
+    queue: PullQueue
+    folder: DataFolder
+    scan: FolderScan
+    announce: Callable[[ObjectChange], None]
+    close: Callable[[], None]
+
+
+@dataclass(slots=True)
+class Models:
+    """Loads embedders from their folders, each once, when first needed."""
+
+    parent: Path
+    name: str
+    given: Embedder | None = None
+    _loaded: dict[Path, Embedder] = field(default_factory=dict)
+    _lock: Lock = field(default_factory=Lock)
+
+    def configured(self) -> Embedder:
+        """The embedder of new bases. Raises ModelMissing or ModelFilesDiffer."""
+        return self.given or self._load(model_folder(self.parent, self.name))
+
+    def find(self, space: EmbeddingSpace) -> Embedder:
+        """The embedder of exactly this space. Raises ModelMissing, saying what stands in its place."""
+        if self.given is not None and self.given.space == space:
+            return self.given
+        folder = model_folder(self.parent, space.model)
+        found = read_manifest(folder).space
+        if found != space:
+            raise ModelMissing(
+                f"the base was built with model {space.model} ({space.files_hash[:12]}), "
+                f"but {folder} holds another vector space ({found.files_hash[:12]})"
+            )
+        return self._load(folder)
+
+    def _load(self, folder: Path) -> Embedder:
+        from common.adapters.onnx_embedder import OnnxEmbedder  # noqa: PLC0415 - only who embeds pays for the import
+
+        with self._lock:
+            if folder not in self._loaded:
+                self._loaded[folder] = OnnxEmbedder(folder)
+            return self._loaded[folder]
+
+
+def _wired(
+    settings: Settings, clock: Clock, parts: Parts, models: Models, parser: Parser, step: Callable[[str], None]
+) -> Runtime:
+    spaces = Spaces(
+        catalog=parts.catalog,
+        index=parts.index,
+        clock=clock,
+        template=settings.kb_collection_template,
+        configured=models.configured,
+        chunking=lambda embedder: Chunking(
+            CHUNKING_VERSION, settings.kb_chunk_tokens, settings.kb_chunk_overlap, embedder.window
+        ),
+        lexical=LexicalSpace(LEXICAL_VERSION, settings.kb_normalize),  # type: ignore[arg-type]  # Settings checked it
+        find=models.find,
+        gate=_shipped_gate,
+    )
+    cache = ProcessCache(clock, settings.kb_cache_ttl, settings.kb_cache_max_mb * MEGABYTE)
+    searcher = Searcher(
+        parts.catalog,
+        parts.index,
+        spaces,
+        settings.enable_knowledge_base,
+        EpochMemory(),
+        QuestionCache(cache),
+    )
+    file_limit = settings.kb_max_file_mb * MEGABYTE
+    return Runtime(
+        settings=settings,
+        clock=clock,
+        store=parts.store,
+        catalog=parts.catalog,
+        index=parts.index,
+        queue=parts.queue,
+        spaces=spaces,
+        answers=Answers(searcher, parts.catalog, cache),
+        listing=Listing(parts.catalog),
+        manage=Manage(parts.store, parts.catalog, spaces, clock, parts.announce, file_limit),
+        ingest=IngestPorts(
+            parts.store,
+            parts.catalog,
+            parts.index,
+            spaces,
+            parser,
+            clock,
+            settings.kb_max_attempts,
+            file_limit,
+            step,
+        ),
+        authenticate=loopback_only,
+        ready=lambda: {"model": models.configured().space.model},
+        bucket=LOCAL_BUCKET,
+        scan=parts.scan,
+        folder=parts.folder,
+        close=parts.close,
+    )
+
+
+def _shipped_gate(space: EmbeddingSpace) -> Gate:
+    constants = gate_constants(space.model)
+    return Gate(constants.med, constants.sd, constants.cut)
+
+
+def _parser() -> Parser:
+    from common.adapters.plain_parser import PlainParser  # noqa: PLC0415 - the query function never imports a parser
+
+    return PlainParser()
+
+
+def _database(data: Path) -> Database:
+    """The catalog's file; a folder that has an index but no catalog lost it, and is never begun anew in silence."""
+    path = data / "catalog.sqlite"
+    if not path.exists() and (data / "index").is_dir() and any(os.scandir(data / "index")):
+        raise DataFolderError(
+            f"{path} is missing although {data / 'index'} holds collections. Restore it from a backup, or move the "
+            "whole data folder away and index the bucket again."
+        )
+    return Database(path)

@@ -1,0 +1,201 @@
+"""The HTTP edge that every function shares: routes, JSON bodies, problems (RFC 9457) and request ids."""
+
+import json
+import logging
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from werkzeug.exceptions import HTTPException, MethodNotAllowed, NotFound
+from werkzeug.routing import Map, PathConverter, RequestRedirect, Rule
+from werkzeug.wrappers import Request, Response
+
+from common.domain.errors import DocumentError, Misconfigured, Refused, Transient
+from common.domain.objects import check_base
+from common.identity import Authenticate, Identity, Scope
+
+MAX_JSON: Final = 256 * 1024
+RETRY_AFTER: Final = "2"
+_log = logging.getLogger("fichario.http")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One authenticated request with what its path named."""
+
+    request: Request
+    identity: Identity
+    path: Mapping[str, Any]
+
+    @property
+    def base(self) -> str:
+        return str(self.path["base"])
+
+
+Endpoint = Callable[[Call], Response]
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """`scope` is what the caller needs on the path's base; None asks for an identity only."""
+
+    method: str
+    rule: str
+    endpoint: Endpoint
+    scope: Scope | None
+
+
+class Router:
+    """Routes of one function: authenticates, finds the route, checks the base, and turns every error into a problem."""
+
+    def __init__(
+        self, routes: Sequence[Route], authenticate: Authenticate, ready: Callable[[], Mapping[str, Any]]
+    ) -> None:
+        self._routes = {id(route): route for route in routes}
+        rules = [Rule(r.rule, methods=[r.method], endpoint=str(id(r))) for r in routes]
+        self._map = Map(rules, converters={"source": _SourceConverter}, strict_slashes=False, merge_slashes=False)
+        self._authenticate = authenticate
+        self._ready = ready
+
+    def knows(self, request: Request) -> bool:
+        """Whether one of the routes has this path, whatever the method."""
+        try:
+            self._find(request)
+        except MethodNotAllowed:
+            return True
+        except HTTPException:
+            return False
+        return True
+
+    def allows(self, request: Request) -> bool:
+        """Whether one of the routes has this path and method."""
+        try:
+            self._find(request)
+        except HTTPException:
+            return False
+        return True
+
+    def __call__(self, request: Request) -> Response:
+        request_id = request.headers.get("X-Request-Id", "")[:100] or uuid.uuid4().hex
+        try:
+            response = self._health(request) or self._serve(request)
+        except Exception as error:  # noqa: BLE001 - the edge: every error becomes a problem and is logged
+            response = problem_of(error, request_id)
+        response.headers["X-Request-Id"] = request_id if request_id.isprintable() else uuid.uuid4().hex
+        return response
+
+    def _health(self, request: Request) -> Response | None:
+        if request.path == "/healthz":
+            return answer({"status": "alive"})
+        if request.path == "/readyz":
+            return answer({"status": "ready", **self._ready()})
+        return None
+
+    def _serve(self, request: Request) -> Response:
+        identity = self._authenticate(request.headers)
+        route, path = self._find(request)
+        if route.scope is not None and not identity.allows(path.get("base", ""), route.scope):
+            raise Refused(403, "FORBIDDEN", f"This identity may not {route.scope} this base.")
+        if "base" in path:
+            check_base(path["base"])
+        return route.endpoint(Call(request, identity, path))
+
+    def _find(self, request: Request) -> tuple[Route, Mapping[str, Any]]:
+        adapter = self._map.bind(request.host or "localhost", path_info=request.path)
+        endpoint, path = adapter.match(method=request.method)
+        return self._routes[int(endpoint)], path
+
+
+class _SourceConverter(PathConverter):
+    """A document's source: any path, slashes included."""
+
+    regex = ".+?"
+
+
+def answer(body: Any, status: int = 200, **headers: str) -> Response:  # noqa: ANN401 - JSON-ready data
+    """A JSON response."""
+    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return Response(text, status, named, mimetype="application/json")
+
+
+def json_body(request: Request) -> dict[str, Any]:
+    """The request's JSON object. Raises Refused 400, 413 or 415."""
+    if request.mimetype != "application/json":
+        raise Refused(415, "NOT_JSON", "Send the body as application/json.")
+    if (request.content_length or 0) > MAX_JSON:
+        raise Refused(413, "TOO_LARGE", f"A JSON body has at most {MAX_JSON:,} bytes.")
+    data = request.stream.read(MAX_JSON + 1)
+    if len(data) > MAX_JSON:
+        raise Refused(413, "TOO_LARGE", f"A JSON body has at most {MAX_JSON:,} bytes.")
+    try:
+        body = json.loads(data, parse_constant=_no_constant)
+        json.dumps(body, ensure_ascii=False).encode()
+    except (ValueError, RecursionError) as error:
+        raise Refused(400, "BAD_JSON", f"The body is not JSON: {_brief(error)}.", "body") from error
+    if not isinstance(body, dict):
+        raise Refused(400, "BAD_JSON", "The body is a JSON object.", "body")
+    return body
+
+
+def problem_of(error: Exception, request_id: str) -> Response:
+    """Any error as a problem. Only what the caller can act on is told; a bug is logged by its type and place."""
+    if isinstance(error, Refused):
+        return _problem(error.status, error.code, error.detail, error.field, error.extra)
+    if isinstance(error, DocumentError):
+        return _problem(422, error.code, f"{error.reason} {error.next_step}")
+    if isinstance(error, Transient):
+        return _problem(503, "UNAVAILABLE", str(error), retry=True)
+    if isinstance(error, Misconfigured):
+        _log.error("misconfigured", extra={"request_id": request_id, "error": str(error)})
+        return _problem(503, "MISCONFIGURED", str(error), retry=True)
+    if isinstance(error, RequestRedirect | NotFound):
+        return _problem(404, "NOT_FOUND", "There is no such route.")
+    if isinstance(error, MethodNotAllowed):
+        response = _problem(405, "METHOD_NOT_ALLOWED", "This route does not take this method.")
+        response.headers["Allow"] = ", ".join(sorted(error.valid_methods or ()))
+        return response
+    if isinstance(error, HTTPException):
+        return _problem(error.code or 400, "BAD_REQUEST", error.description or "The request cannot be read.")
+    _log.error(
+        "unexpected error", extra={"request_id": request_id, "error_type": type(error).__name__, **_place(error)}
+    )
+    return _problem(500, "INTERNAL", f"A fault of ours; report it with request id {request_id}.")
+
+
+def _problem(
+    status: int,
+    code: str,
+    detail: str,
+    field: str | None = None,
+    extra: Mapping[str, object] | None = None,
+    *,
+    retry: bool = False,
+) -> Response:
+    body: dict[str, object] = {"type": "about:blank", "title": code, "status": status, "code": code, "detail": detail}
+    if field:
+        body["field"] = field
+    response = Response(json.dumps({**body, **(extra or {})}, ensure_ascii=False), status)
+    response.headers["Content-Type"] = "application/problem+json"
+    if retry:
+        response.headers["Retry-After"] = RETRY_AFTER
+    return response
+
+
+def _place(error: Exception) -> dict[str, object]:
+    """Where it was raised, without any value."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None:
+        return {}
+    return {"file": trace.tb_frame.f_code.co_filename.rsplit("/", 1)[-1], "line": trace.tb_lineno}
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def _brief(error: Exception) -> str:
+    return "it is nested too deeply" if isinstance(error, RecursionError) else str(error)[:200]

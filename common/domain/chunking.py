@@ -1,0 +1,225 @@
+"""From a parsed document to its passages (RULES 14): they tile the text, each fits the model's window by the model's
+own tokenizer, and an edit changes only the passages beside it.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from common.domain.coverage import dropped_ranges
+from common.domain.documents import Block, ParsedDocument, Passage
+from common.domain.grouping import group_by_paragraph, group_by_size, units
+from common.domain.splitting import find_cut, is_blank, trim
+from common.domain.titles import without_markup
+from common.domain.tokens import TokenEnds, TokenMap, map_tokens
+
+CHUNKING_VERSION: Final = 1
+"""Part of the fingerprint: raised whenever the same document would be cut differently."""
+
+_JOINED: Final = 256
+_SPLIT: Final = 384
+_SMALLEST: Final = 16
+# A word of thousands of characters may be one unknown token: a passage stays readable whatever the tokenizer counts.
+_CHARACTERS_PER_TOKEN: Final = 16
+_SEPARATOR: Final = " > "
+_ENTRY: Final = re.compile(r" > |\n")
+_WORD: Final = re.compile(r"\s")
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkSettings:
+    """`target` tokens to pack up to (0: paragraphs kept apart), `overlap` tokens repeated in what is embedded, the
+    model's `window` and how many tokens of it are `reserved` for prefix and special tokens.
+    """
+
+    target: int
+    overlap: int
+    window: int
+    reserved: int
+    version: int = CHUNKING_VERSION
+
+
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """A passage to be: a range of at most `limit` tokens; `headed` is where the headings in front of it end."""
+
+    start: int
+    end: int
+    headed: int
+    block: Block
+    kind: str
+    limit: int
+
+
+def chunk(document: ParsedDocument, settings: ChunkSettings, token_ends: TokenEnds) -> tuple[Passage, ...]:
+    """The document's passages in order; none when it holds nothing to read. Raises ValueError for a window that leaves
+    less than 16 tokens of text.
+    """
+    if settings.window - settings.reserved < _SMALLEST:
+        raise ValueError(f"a window of {settings.window} tokens, {settings.reserved} of them reserved, is too small")
+    chunker = _Chunker(document, settings, token_ends, map_tokens(document, token_ends))
+    return tuple(_passages(document, chunker.tokens, list(chunker.cut())))
+
+
+@dataclass(frozen=True, slots=True)
+class _Chunker:
+    """One document being cut: measures its ranges for the grouping and remembers the contexts of its sections."""
+
+    document: ParsedDocument
+    settings: ChunkSettings
+    token_ends: TokenEnds
+    tokens: TokenMap
+    paths: dict[tuple[str, ...], tuple[str, int]] = field(default_factory=dict)
+    limits: dict[tuple[tuple[str, ...], str, int], int] = field(default_factory=dict)
+
+    def size(self, start: int, end: int) -> int:
+        return max(self.tokens.count(start, end), (end - start) // _CHARACTERS_PER_TOKEN)
+
+    def zone(self, start: int, end: int) -> tuple[int, int]:
+        if (end - start) // _CHARACTERS_PER_TOKEN > self.tokens.count(start, end):
+            third = (end - start) // 3
+            return start + third, end - third
+        return self.tokens.zone(start, end)
+
+    def room(self, block: Block) -> int:
+        return self._limit(block, _JOINED)
+
+    def cut(self) -> Iterator[tuple[_Span, str]]:
+        """Every passage's range with its context, each verified to fit the window as it will be embedded."""
+        previous: _Span | None = None
+        for span in self._spans():
+            waiting = [span]
+            while waiting:
+                piece = waiting.pop()
+                context = self._context(piece, previous)
+                if self.size(piece.start, piece.end) > piece.limit or not self._fits(context, piece):
+                    halves = self._halve(piece)
+                    if halves:
+                        waiting += reversed(halves)
+                        continue
+                    context = ""
+                yield piece, context
+                previous = piece
+
+    def _spans(self) -> Iterator[_Span]:
+        """What would be one passage each, if it fitted."""
+        text = self.document.text
+        group = group_by_size if self.settings.target else group_by_paragraph
+        for members in group(text, units(self.document, dropped_ranges(self.document), self), self):
+            first = members[0]
+            kinds = {unit.block.kind for unit in members}
+            most = self.settings.window if any(unit.block.whole for unit in members) else _SPLIT
+            kind = first.block.kind if len(kinds) == 1 else "paragraph"
+            yield _Span(first.start, members[-1].end, first.headed, first.block, kind, self._limit(first.block, most))
+
+    def _halve(self, span: _Span) -> list[_Span]:
+        """The span cut in two near its middle, without a half that is blank; nothing when it is one character."""
+        text = self.document.text
+        cut = find_cut(text, span.start, span.end, self.zone(span.start, span.end), span.kind)
+        if cut is None:
+            return []
+        ranges = (trim(text, span.start, cut), trim(text, cut, span.end))
+        return [replace(span, start=start, end=end) for start, end in ranges if start < end]
+
+    def _fits(self, context: str, span: _Span) -> bool:
+        embedded = context + self.document.text[span.start : span.end]
+        return len(self.token_ends(embedded)) + self.settings.reserved <= self.settings.window
+
+    def _limit(self, block: Block, most: int) -> int:
+        """Tokens of text that go into one passage of `most` tokens beside its context."""
+        key = block.headings, block.header, most
+        if key not in self.limits:
+            self.limits[key] = self._free(block, most)
+        return self.limits[key]
+
+    def _free(self, block: Block, most: int) -> int:
+        settings = self.settings
+        context = self._path(block, "")[1] + self._tokens(block.header) + settings.overlap
+        context = min(context, self._context_limit)
+        if settings.target:
+            return min(settings.target, settings.window - settings.reserved - context)
+        return min(settings.window, most) - settings.reserved - context
+
+    @property
+    def _context_limit(self) -> int:
+        settings = self.settings
+        return min(settings.window // 4, (settings.window - settings.reserved) // 2)
+
+    def _tokens(self, text: str) -> int:
+        return len(self.token_ends(text)) if text else 0
+
+    def _context(self, span: _Span, previous: _Span | None) -> str:
+        """Heading path, table head and overlap, in front of the passage in what is embedded."""
+        text = self.document.text
+        own = text[span.start : span.end if span.block.kind == "heading" else max(span.start, span.headed)]
+        path = self._path(span.block, own)[0]
+        extra = ""
+        if span.block.header and span.start > span.headed:
+            extra = span.block.header.rstrip("\n") + "\n"
+        if self.settings.overlap and previous is not None and previous.block.headings == span.block.headings:
+            extra += self._tail(text[previous.start : previous.end])
+        return shorten(path + extra, self._context_limit, self.token_ends) if extra else path
+
+    def _path(self, block: Block, own: str) -> tuple[str, int]:
+        """The title and the headings that stand neither in each other nor in the passage itself, and their tokens."""
+        names = block.headings
+        if self.document.title and self.document.title not in names:
+            names = (self.document.title, *names)
+        if own:
+            own += without_markup(own)
+            names = tuple(name for name in names if name not in own)
+        if names not in self.paths:
+            line = f"{_SEPARATOR.join(names)}\n" if names else ""
+            line = shorten(line, self._context_limit, self.token_ends)
+            self.paths[names] = line, self._tokens(line)
+        return self.paths[names]
+
+    def _tail(self, text: str) -> str:
+        """The last words of the previous passage, at most `overlap` tokens."""
+        return shorten(text, self.settings.overlap, self.token_ends).rstrip() + "\n"
+
+
+def shorten(context: str, limit: int, token_ends: TokenEnds) -> str:
+    """At most `limit` tokens of the text's end, beginning at a heading, a line or a word; empty when no word fits."""
+    while context:
+        ends = token_ends(context)
+        if len(ends) <= limit:
+            return context
+        floor = max(ends[-limit - 1], 1)
+        for pattern in (_ENTRY, _WORD):
+            match = pattern.search(context, floor - 1)
+            if match and match.end() < len(context):
+                context = context[match.end() :]
+                break
+        else:
+            return ""
+    return ""
+
+
+def _passages(document: ParsedDocument, tokens: TokenMap, pieces: Sequence[tuple[_Span, str]]) -> Iterator[Passage]:
+    text = document.text
+    position, line = 0, document.first_line
+    for ordinal, (span, context) in enumerate(pieces):
+        before = text[position : span.start]
+        line += before.count("\n")
+        last_line = line + text.count("\n", span.start, span.end)
+        after = text[span.end :] if ordinal == len(pieces) - 1 else ""
+        yield Passage(
+            text=text[span.start : span.end],
+            start=span.start,
+            end=span.end,
+            before=before,
+            ordinal=ordinal,
+            after=after,
+            headings=span.block.headings,
+            page=span.block.page if document.paged else None,
+            lines=None if document.paged else (line, last_line),
+            kind=span.kind,
+            context=context,
+            # A tokenizer that counts white space counts it with the passage it belongs to.
+            tokens=tokens.count(
+                position if is_blank(before) else span.start, len(text) if is_blank(after) and after else span.end
+            ),
+        )
+        position, line = span.end, last_line

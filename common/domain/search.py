@@ -1,0 +1,110 @@
+"""A question and its answer as the query function knows them: what is asked, and everything that is said back."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+from common.domain.documents import JsonValue
+from common.domain.fusion import Method, Mode
+from common.domain.gate import GateDecision, Threshold
+
+NO_MATCH: Final = "NO_KB_MATCH"
+MAX_QUERY: Final = 4000
+MAX_TOP_K: Final = 50
+LEAST_POOL: Final = 50
+Rerank = Literal["off", "mmr", "llm"]
+CacheState = Literal["hit", "miss", "shared"]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchFilter:
+    """Conditions on documents: a prefix of their source, their category, any key of their metadata."""
+
+    source_prefix: str = ""
+    categories: tuple[str, ...] = ()
+    metadata: tuple[tuple[str, tuple[JsonValue, ...]], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """One question, checked: 1 to 4,000 characters, `top_k` 1 to 50."""
+
+    query: str
+    top_k: int = 5
+    mode: Mode = "hybrid"
+    threshold: Threshold = "auto"
+    filter: SearchFilter = SearchFilter()
+    rerank: Rerank = "off"
+    fusion: Method = "sum"
+
+    @property
+    def pool(self) -> int:
+        """How many candidates each list is asked for (RULES 12)."""
+        return max(LEAST_POOL, 2 * self.top_k)
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerPassage:
+    """One passage of an answer, with its scores and what it cites."""
+
+    id: str
+    text: str
+    score: float
+    dense_score: float | None
+    lexical_score: float
+    terms: tuple[str, ...]
+    base: str
+    source: str
+    title: str
+    headings: tuple[str, ...]
+    page: int | None
+    lines: tuple[int, int] | None
+    document_id: str
+    generation: int
+    stale: bool
+
+    @property
+    def citation(self) -> str:
+        """`source:first-last` for lines, `source#page=N` for pages."""
+        if self.page is not None:
+            return f"{self.source}#page={self.page}"
+        return f"{self.source}:{self.lines[0]}-{self.lines[1]}" if self.lines else self.source
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a base answers to one question. `timings_ms` holds epoch, embed, index, rank and total."""
+
+    passages: tuple[AnswerPassage, ...]
+    gate: GateDecision
+    mode: Mode
+    degraded: bool = False
+    cache: CacheState = "miss"
+    fingerprint: str = ""
+    epoch: int = 0
+    query_tokens: int = 0
+    embedded: bool = False
+    timings_ms: Mapping[str, float] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def match(self) -> bool:
+        return self.gate.decision == "match"
+
+
+def passage_of(payload: Mapping[str, Any], key: str, **scores: Any) -> AnswerPassage:  # noqa: ANN401
+    """The stored payload as a passage of an answer."""
+    lines = payload.get("lines")
+    return AnswerPassage(
+        id=key,
+        text=payload["text"],
+        base=payload["base"],
+        source=payload["source"],
+        title=payload["title"],
+        headings=tuple(payload["headings"]),
+        page=payload.get("page"),
+        lines=(lines[0], lines[1]) if lines else None,
+        document_id=payload["document_id"],
+        generation=payload["generation"],
+        **scores,
+    )

@@ -1,0 +1,118 @@
+"""Passages into collections: cut, embed what is new, write. Nothing written here is seen before the publish."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from common.domain.chunking import ChunkSettings, chunk
+from common.domain.coverage import coverage
+from common.domain.documents import Parsed
+from common.domain.errors import EmbeddingInvalid
+from common.domain.index import Point
+from common.domain.objects import ObjectChange
+from common.domain.records import DocumentRecord
+from common.ports import Catalog, Clock, VectorIndex
+from common.stages.points import Draft, document_record, drafts
+from common.stages.spaces import Target
+
+BATCH: Final = 32
+"""Points per upsert; between two of them the lease is read again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """What one collection got of the object."""
+
+    documents: tuple[DocumentRecord, ...]
+    warnings: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Filling:
+    """One attempt at writing one object's passages, with what it has measured so far.
+
+    `keep_lease(done, total)` is called before every write and raises LeaseLost.
+    """
+
+    change: ObjectChange
+    index: VectorIndex
+    catalog: Catalog
+    clock: Clock
+    keep_lease: Callable[[int, int], None]
+    step: Callable[[str], None]
+    new_passages: int = 0
+    embedded_tokens: int = 0
+    timings_ms: dict[str, float] = field(default_factory=dict)
+
+    def took(self, name: str, since: float) -> None:
+        self.timings_ms[name] = round(self.timings_ms.get(name, 0.0) + (time.perf_counter() - since) * 1000, 2)
+
+    def fill(self, parsed: Parsed, target: Target) -> Filled:
+        """Write every passage of the object into one collection; nobody sees it before the publish."""
+        since = time.perf_counter()
+        ref, generation = self.change.ref, self.change.generation
+        settings = _settings(target)
+        made: list[Draft] = []
+        listed = []
+        for document in parsed.documents:
+            passages = chunk(document, settings, target.embedder.token_ends)
+            covered = coverage(document, passages, target.embedder.token_ends)
+            made += drafts(document, passages, ref, generation, self.change.job_id, target.space.lexical.mode)
+            listed.append(document_record(document, passages, covered, ref, generation, self.clock.now()))
+        self.took("chunk", since)
+        self.step("chunk")
+        self._write(made, target)
+        return Filled(tuple(listed), tuple(w for record in listed for w in record.warnings))
+
+    def _write(self, made: list[Draft], target: Target) -> None:
+        vectors = self._known_vectors(target) if made else {}
+        for start in range(0, len(made), BATCH):
+            batch = made[start : start + BATCH]
+            self._embed([d for d in batch if d.identity not in vectors], vectors, target, start)
+            self.keep_lease(start + len(batch), len(made))
+            since = time.perf_counter()
+            points = [Point(d.id, vectors.get(d.identity), d.lexical, d.payload) for d in batch]
+            self.index.upsert(self.change.ref.base, target.collection, points)
+            self.took("write", since)
+            self.step("upsert")
+        since = time.perf_counter()
+        self.index.flush()
+        self.took("write", since)
+
+    def _known_vectors(self, target: Target) -> dict[str, tuple[float, ...] | None]:
+        """Vectors of the live generation, and of this one where an earlier attempt already wrote some."""
+        since = time.perf_counter()
+        known = self.catalog.object(self.change.ref)
+        held = known.holds.get(target.collection) if known else None
+        found: dict[str, tuple[float, ...] | None] = {}
+        for generation in {self.change.generation, held} - {None}:
+            for point in self.index.stored(
+                self.change.ref.base, target.collection, self.change.ref.name, generation or 0
+            ):
+                found[str(point.payload.get("identity"))] = point.vector
+        self.took("embed", since)
+        return found
+
+    def _embed(
+        self, new: list[Draft], vectors: dict[str, tuple[float, ...] | None], target: Target, position: int
+    ) -> None:
+        unique = list({d.identity: d for d in new}.values())
+        if not unique:
+            return
+        since = time.perf_counter()
+        try:
+            answered = target.embedder.embed_passages([d.embedded for d in unique])
+        except EmbeddingInvalid as error:
+            raise EmbeddingInvalid(position + error.position, "the model gave no direction for its text") from error
+        vectors |= {d.identity: tuple(v) for d, v in zip(unique, answered, strict=True)}
+        self.new_passages += len(unique)
+        self.embedded_tokens += sum(d.tokens for d in unique)
+        self.took("embed", since)
+        self.step("embed")
+
+
+def _settings(target: Target) -> ChunkSettings:
+    cut, embedder = target.space.chunking, target.embedder
+    reserved = embedder.special_tokens + embedder.passage_prefix_tokens
+    return ChunkSettings(cut.tokens, cut.overlap, cut.window, reserved, cut.version)

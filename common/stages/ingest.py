@@ -1,0 +1,282 @@
+"""One change of the bucket, brought into the index: claim, read, cut, embed, write, publish, sweep (RULES 1-8).
+
+A kill between any two steps, delivered again, ends in the state of one clean run: writes before the publish are seen by
+nobody, writes after it are repeated. `step` names each boundary as it is passed.
+"""
+
+import time
+import uuid
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Final
+
+from common.domain import fencing
+from common.domain.documents import Parsed
+from common.domain.errors import (
+    Busy,
+    DocumentError,
+    LeaseLost,
+    Misconfigured,
+    ObjectGone,
+    Superseded,
+    Transient,
+)
+from common.domain.fencing import Result, Verdict
+from common.domain.objects import ObjectChange, ignored_name
+from common.domain.records import Decision, DocumentRecord, Held, JobRecord, ObjectRecord, touched
+from common.ports import Catalog, Clock, ObjectStore, Parser, VectorIndex
+from common.stages.filling import Filling
+from common.stages.spaces import Spaces
+
+PROGRESS_SECONDS: Final = 1.0
+"""How often progress is written at most, which is also well under the time after which a lease must be renewed."""
+
+
+@dataclass(frozen=True, slots=True)
+class IngestPorts:
+    """All that ingest needs; `file_limit` in bytes, 0 for none."""
+
+    store: ObjectStore
+    catalog: Catalog
+    index: VectorIndex
+    spaces: Spaces
+    parser: Parser
+    clock: Clock
+    max_attempts: int
+    file_limit: int
+    step: Callable[[str], None] = lambda _: None
+
+
+def ingest(change: ObjectChange, ports: IngestPorts) -> Verdict | None:
+    """Bring one change to its end. None for a change that is acknowledged without a job.
+
+    Raises Busy, Unavailable or Misconfigured for the broker to deliver again, and any bug as it is.
+    """
+    ignored = ignored_name(change.ref.name)
+    if ignored:
+        return None if change.removes else _skip(change, ports, ignored)
+    return _Attempt(change, ports).run()
+
+
+def _skip(change: ObjectChange, ports: IngestPorts, reason: str) -> Verdict:
+    def decide(held: Held) -> Decision[Verdict]:
+        now = ports.clock.now()
+        job = JobRecord(change.job_id, change.ref, change.generation, created_at=now)
+        skipped = replace(
+            touched(job, now, state="skipped"),
+            code="UNSUPPORTED",
+            reason=f"Not indexed: {reason}.",
+            next_step="Nothing to do.",
+            swept=True,
+            notified=True,
+        )
+        return Decision("already_done" if held.job else "published", replace(held, job=held.job or skipped))
+
+    return ports.catalog.transact(change.ref, change.job_id, decide)
+
+
+class _Attempt:
+    """One claim of one change by one worker, named by its token."""
+
+    def __init__(self, change: ObjectChange, ports: IngestPorts) -> None:
+        self.change = change
+        self.ports = ports
+        self.token = uuid.uuid4().hex
+        self.renewed = ports.clock.now()
+        self.filling = Filling(change, ports.index, ports.catalog, ports.clock, self._keep_lease, ports.step)
+
+    def run(self) -> Verdict:
+        verdict = self._transact(self._begin)
+        self.ports.step("begin")
+        if verdict == "busy":
+            raise Busy(f"object {self.change.ref.key} is being worked on")
+        if verdict in {"already_done", "stale"}:
+            return verdict
+        if verdict == "started":
+            try:
+                self._work()
+            except (Superseded, ObjectGone):
+                self._require(self._transact(fencing.supersede, self.token, self.ports.clock.now()))
+            except LeaseLost:
+                return self._leave()
+            except (Transient, Misconfigured):
+                self._transact(fencing.release, self.token, self.ports.clock.now(), refund=True)
+                raise
+            except Exception:
+                self._break_off()
+                raise
+        self._clean_up()
+        return verdict
+
+    def _work(self) -> None:
+        try:
+            if self.change.removes:
+                self._remove()
+            else:
+                self._index()
+        except DocumentError as error:
+            self._refuse(error)
+
+    def _transact(self, decide: Callable[..., Decision[Verdict]], *args: object, **named: object) -> Verdict:
+        return self.ports.catalog.transact(
+            self.change.ref, self.change.job_id, lambda held: decide(held, *args, **named)
+        )
+
+    def _begin(self, held: Held) -> Decision[Verdict]:
+        now = self.ports.clock.now()
+        return fencing.begin(held, self.change, self.token, now, self.ports.max_attempts)
+
+    def _require(self, verdict: Verdict) -> Verdict:
+        if verdict == "lease_lost":
+            raise LeaseLost(self.change.ref.key)
+        return verdict
+
+    def _index(self) -> None:
+        data = self._read()
+        parsed = self._parse(data)
+        for _ in range(3):
+            targets = self.ports.spaces.writing(self.change.ref.base)
+            filled = [self.filling.fill(parsed, target) for target in targets]
+            documents, warnings = filled[0].documents, (*parsed.warnings, *filled[0].warnings)
+            self.ports.catalog.put_documents(self.change.ref, self.change.generation, documents)
+            self.ports.step("documents")
+            result = self._result(documents, warnings, len(data))
+            wrote = tuple(target.collection for target in targets)
+            if self._publish(wrote, result) != "rewrite":
+                return
+        raise Busy(f"the collections of base {self.change.ref.base} keep changing")
+
+    def _read(self) -> bytes:
+        since = time.perf_counter()
+        ref, generation = self.change.ref, self.change.generation
+        current = self.ports.store.stat(ref)
+        if current is None:
+            raise ObjectGone(ref.key)
+        if current.generation != generation:
+            raise Superseded(ref.key)
+        data = self.ports.store.read(ref, generation, self.ports.file_limit)
+        self.filling.took("read", since)
+        self.ports.step("read")
+        return data
+
+    def _parse(self, data: bytes) -> Parsed:
+        since = time.perf_counter()
+        parsed = self.ports.parser.parse(data, self.change.ref.name)
+        self.filling.took("parse", since)
+        self.ports.step("parse")
+        return parsed
+
+    def _keep_lease(self, done: int, total: int) -> None:
+        """Read the lease before a write; renew it, with the progress, when it is time."""
+        now = self.ports.clock.now()
+        if now - self.renewed < PROGRESS_SECONDS:
+            if not fencing.holds_lease(self.ports.catalog.object(self.change.ref), self.token):
+                raise LeaseLost(self.change.ref.key)
+            return
+        self._require(self._transact(fencing.renew, self.token, now, done=done, total=total))
+        self.renewed = now
+
+    def _result(self, documents: Iterable[DocumentRecord], warnings: tuple[str, ...], size: int) -> Result:
+        listed = tuple(documents)
+        passages = sum(d.passages for d in listed)
+        blank = "The file holds no text."
+        return Result(
+            state="indexed" if passages else "empty",
+            reason="" if passages else blank,
+            next_step="" if passages else "Upload a version with text if it should answer questions.",
+            documents=len(listed) if passages else 0,
+            passages=passages,
+            new_passages=self.filling.new_passages,
+            tokens_in_source=sum(d.tokens_in_source for d in listed),
+            tokens_embedded=sum(d.tokens_embedded for d in listed),
+            embedded_tokens=self.filling.embedded_tokens,
+            size=size,
+            timings_ms=self.filling.timings_ms,
+            warnings=warnings,
+        )
+
+    def _publish(self, wrote: tuple[str, ...], result: Result) -> Verdict:
+        verdict = self._transact(fencing.publish, self.token, wrote, result, self.ports.clock.now())
+        self.ports.step("publish")
+        return self._require(verdict)
+
+    def _remove(self) -> None:
+        """Take the removed generation out, unless the bucket holds a newer one (RULES 3)."""
+        change = self.change
+        newer = change.overwritten_by
+        if newer is None:
+            current = self.ports.store.stat(change.ref)
+            newer = current.generation if current else None
+        self.ports.step("asked")
+        if newer is not None and newer > change.generation:
+            raise Superseded(change.ref.key)
+        self._require(self._transact(fencing.remove, self.token, self.ports.clock.now()))
+        self.ports.step("removed")
+
+    def _refuse(self, error: DocumentError) -> None:
+        """Record a permanent failure; the file's own fault takes the older generation out of the answers (RULES 4)."""
+        state: Verdict
+        result = Result(
+            state="skipped" if error.code == "UNSUPPORTED" else "failed",
+            code=error.code,
+            reason=error.reason,
+            next_step=error.next_step,
+            new_passages=self.filling.new_passages,
+            embedded_tokens=self.filling.embedded_tokens,
+            timings_ms=self.filling.timings_ms,
+        )
+        now = self.ports.clock.now()
+        if error.file_fault:
+            wrote = tuple(target.collection for target in self.ports.spaces.writing(self.change.ref.base))
+            state = self._transact(fencing.publish, self.token, wrote, result, now)
+        else:
+            state = self._transact(fencing.fail, self.token, result, now)
+        self._require(state)
+        self.ports.step("refused")
+
+    def _break_off(self) -> None:
+        """After a bug: the last attempt fails the job, an earlier one lets the object go."""
+        now = self.ports.clock.now()
+        job = self.ports.catalog.job(self.change.ref.base, self.change.job_id)
+        if job is None or job.attempts < self.ports.max_attempts:
+            self._transact(fencing.release, self.token, now, refund=False)
+            return
+        reason = "The file could not be indexed because of a fault of ours."
+        result = Result("failed", "INTERNAL", reason, "Report it with the job's id; the log names the fault.")
+        self._transact(fencing.fail, self.token, result, now)
+
+    def _leave(self) -> Verdict:
+        """Another worker owns the object. What this one wrote is discarded where it can never answer again."""
+        if fencing.is_settled_past(self.ports.catalog.object(self.change.ref), self.change.generation):
+            self._discard()
+        return "lease_lost"
+
+    def _clean_up(self) -> None:
+        """Delete what no longer answers, then let the object go. Repeatable."""
+        ref, generation = self.change.ref, self.change.generation
+        known = self.ports.catalog.object(ref)
+        if known is not None and known.live != generation and known.state != "deleted":
+            self._discard()
+        below = self._below(known)
+        for collection in self._collections():
+            self.ports.index.sweep(ref.base, collection, ref.name, below)
+        self.ports.catalog.drop_documents(ref, below)
+        self.ports.step("sweep")
+        self._transact(fencing.finish, self.token, self.ports.clock.now())
+        self.ports.step("finish")
+
+    def _below(self, known: ObjectRecord | None) -> int:
+        if known is None:
+            return 0
+        return max(known.tombstone + 1, known.live if known.live is not None else 0)
+
+    def _discard(self) -> None:
+        ref = self.change.ref
+        for collection in self._collections():
+            self.ports.index.discard(ref.base, collection, ref.name, self.change.generation)
+
+    def _collections(self) -> tuple[str, ...]:
+        record = self.ports.catalog.base(self.change.ref.base)
+        if record is None:
+            return ()
+        return tuple(dict.fromkeys((*record.writes_to, *((record.live,) if record.live else ()))))

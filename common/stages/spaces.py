@@ -1,0 +1,142 @@
+"""Which collection a base writes to and answers from, in which vector space, with which model."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from common.domain.errors import Misconfigured, ModelMissing
+from common.domain.records import BaseRecord, CollectionRecord, Gate
+from common.domain.space import Chunking, EmbeddingSpace, LexicalSpace, VectorSpace, alias_name, collection_name
+from common.ports import Catalog, Clock, CollectionShape, Embedder, VectorIndex
+
+CANARY_COSINE: Final = 0.99
+CANARIES: Final = (
+    "Como faço para cancelar a minha reserva?",
+    "O reembolso é feito em até dez dias úteis.",
+    "What does the warranty cover?",
+    "The server listens on port 8765 by default.",
+    "¿Dónde puedo recoger el paquete?",
+    "El horario de atención es de nueve a seis.",
+    "aws_eks_cluster main version 1.29",
+    "12 x 350 = 4200",
+)
+"""Eight texts whose vectors are stored with a collection: a model that answers others is not the one that filled it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One collection with all that is needed to write to it or to ask it."""
+
+    collection: str
+    space: VectorSpace
+    embedder: Embedder
+
+
+@dataclass(frozen=True, slots=True)
+class Spaces:
+    """Knows the configured model and finds the model of any stored collection.
+
+    `find` answers the embedder of exactly that embedding space or raises ModelMissing; `gate` the model's shipped
+    constants until a base has its own.
+    """
+
+    catalog: Catalog
+    index: VectorIndex
+    clock: Clock
+    template: str
+    configured: Callable[[], Embedder]
+    chunking: Callable[[Embedder], Chunking]
+    lexical: LexicalSpace
+    find: Callable[[EmbeddingSpace], Embedder]
+    gate: Callable[[EmbeddingSpace], Gate]
+
+    def writing(self, base: str) -> list[Target]:
+        """The collections that ingest fills for this base; the first object of a base creates its collection.
+
+        Raises Misconfigured when the configured model is not the one that the live collection was built with.
+        """
+        record = self.catalog.base(base)
+        if record is None or not record.writes_to:
+            record = self._create(base)
+        differs = self.refusal(base)
+        if differs:
+            raise Misconfigured(differs)
+        embedder = self.configured()
+        targets = []
+        for name in record.writes_to:
+            stored = self._stored(base, name)
+            wanted = stored.space.embedding
+            targets.append(Target(name, stored.space, embedder if wanted == embedder.space else self.find(wanted)))
+        return targets
+
+    def refusal(self, base: str) -> str | None:
+        """Why ingest would refuse this base, or None: its live collection was built with another model.
+
+        Raises ModelMissing or ModelFilesDiffer when the configured model itself cannot be used.
+        """
+        configured = self.configured().space
+        record = self.catalog.base(base)
+        if record is None or record.live is None:
+            return None
+        wanted = self._stored(base, record.live).space.embedding
+        return None if wanted == configured else _other_model(base, wanted, configured)
+
+    def answering(self, record: BaseRecord) -> tuple[CollectionRecord, Embedder | None, str]:
+        """The live collection, the embedder of its space, and, when there is none to trust, why."""
+        stored = self._stored(record.base, record.live or "")
+        try:
+            return stored, self.find(stored.space.embedding), ""
+        except ModelMissing as missing:
+            return stored, None, str(missing)
+
+    def _stored(self, base: str, name: str) -> CollectionRecord:
+        stored = self.catalog.collection(base, name)
+        if stored is None:
+            raise Misconfigured(
+                f"The catalog names collection {name} for base {base} but holds no record of it. Restore the catalog."
+            )
+        return stored
+
+    def _create(self, base: str) -> BaseRecord:
+        embedder = self.configured()
+        space = VectorSpace(embedder.space, self.chunking(embedder), self.lexical)
+        name = collection_name(alias_name(self.template, base), space.fingerprint)
+        self.index.create(base, name, CollectionShape(space.embedding.dimension))
+        canaries = tuple((text, tuple(embedder.embed_query(text))) for text in CANARIES) if embedder.fit else ()
+        now = self.clock.now()
+        self.catalog.put_collection(CollectionRecord(name, base, space, canaries, now))
+        gate = self.gate(space.embedding)
+
+        def settle(known: BaseRecord | None) -> tuple[BaseRecord | None, BaseRecord]:
+            if known is not None and known.writes_to:
+                return None, known
+            created = BaseRecord(base, live=name, writes_to=(name,), gates={name: gate}, created_at=now)
+            return created, created
+
+        return self.catalog.update_base(base, settle, raise_epoch=True)
+
+
+def canaries_differ(record: CollectionRecord, embedder: Embedder) -> str | None:
+    """What is wrong with the model by the collection's canaries (RULES 18), or None when all agree."""
+    for text, expected in record.canaries:
+        cosine = _cosine(expected, embedder.embed_query(text))
+        if cosine < CANARY_COSINE:
+            return (
+                f"model {embedder.space.model} no longer gives the vectors of collection {record.name} "
+                f"(cosine {cosine:.3f} for a canary, {CANARY_COSINE} needed)"
+            )
+    return None
+
+
+def _cosine(a: Sequence[float], b: Sequence[float]) -> float:
+    norms = math.hypot(*a) * math.hypot(*b)
+    return math.fsum(x * y for x, y in zip(a, b, strict=False)) / norms if norms else 0.0
+
+
+def _other_model(base: str, stored: EmbeddingSpace, configured: EmbeddingSpace) -> str:
+    return (
+        f"Base {base} was built with model {stored.model} ({stored.files_hash[:12]}), the configured one is "
+        f"{configured.model} ({configured.files_hash[:12]}). Set KB_EMBEDDING_MODEL={stored.model}, or move the base "
+        f"with `fichario reindex start --base {base} --model {configured.model}`."
+    )

@@ -1,0 +1,78 @@
+"""One machine at work: the runtime with its workers, opened for one command or for a server."""
+
+import logging
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from werkzeug.test import Client
+
+from common.adapters.folder.scan import ScanReport
+from common.bootstrap import Runtime, local_runtime
+from common.cli.api import Reply
+from common.settings import Settings
+from functions.local.app import application
+from functions.local.workers import Workers
+
+PATIENCE_SECONDS = 30.0
+_log = logging.getLogger("fichario.machine")
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A runtime whose queue is being worked."""
+
+    runtime: Runtime
+    found: ScanReport
+
+
+@contextmanager
+def machine(
+    settings: Settings, *, workers: int = 1, patience: float = PATIENCE_SECONDS, allow_mass_removal: bool = False
+) -> Iterator[Machine]:
+    """Open the data folder, take note of what changed in the bucket meanwhile, and work the queue until the end."""
+    bell = threading.Event()
+    runtime = local_runtime(settings, wake=lambda _: bell.set(), patience=patience)
+    try:
+        found = runtime.scan.scan(allow_mass_removal=allow_mass_removal)
+        crew = Workers(runtime, bell, workers)
+        crew.start()
+        try:
+            yield Machine(runtime, found)
+        finally:
+            crew.stop()
+    finally:
+        runtime.close()
+
+
+class InProcess:
+    """The HTTP contract without a port: calls go straight into the application."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._client = Client(application(runtime))
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        *,
+        body: Any = None,  # noqa: ANN401 - JSON-ready data
+        data: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Reply:
+        """One request and its answer."""
+        sent = {"json": body} if body is not None else {"data": data}
+        response = self._client.open(path, method=method, headers=dict(headers or {}), **sent)
+        return Reply(response.status_code, response.get_json(silent=True) or {}, response.get_data(as_text=True))
+
+
+@contextmanager
+def in_process(settings: Settings, notice: Callable[[str], None]) -> Iterator[InProcess]:
+    """The machine for one command, with all that had changed in the bucket brought in first."""
+    with machine(settings) as opened:
+        if opened.found.held_back:
+            for base, count in opened.found.held_back.items():
+                notice(f"{count} files of base {base} are gone from the bucket; `fichario up --yes` lets them go.")
+        yield InProcess(opened.runtime)

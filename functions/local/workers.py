@@ -1,0 +1,94 @@
+"""The broker of one machine: takes what is due from the queue and hands it to the functions, as a push would."""
+
+import base64
+import json
+import logging
+import threading
+from collections.abc import Callable
+from typing import Final
+
+from cloudevents.http import CloudEvent
+
+from common.bootstrap import Runtime
+from common.domain.errors import Misconfigured, Transient
+from common.ports import Delivery
+from functions.ingest.decode import PUSHED
+from functions.ingest.handle import handle
+
+HOLD_SECONDS: Final = 3600.0
+"""How long a message stays with its worker; a start of the process gives back what a killed one held."""
+IDLE_SECONDS: Final = 1.0
+_log = logging.getLogger("fichario.worker")
+
+
+class Workers:
+    """A fixed number of threads that work one topic until they are stopped. `bell` is rung when work arrives."""
+
+    def __init__(self, runtime: Runtime, bell: threading.Event, count: int = 1) -> None:
+        self._runtime = runtime
+        self._bell = bell
+        self._stopping = threading.Event()
+        self._threads = [threading.Thread(target=self._run, name=f"worker-{i}", daemon=True) for i in range(count)]
+
+    def start(self) -> None:
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        """Let every worker end what it has begun."""
+        self._stopping.set()
+        self._bell.set()
+        for thread in self._threads:
+            thread.join()
+
+    def _run(self) -> None:
+        queue, topic = self._runtime.queue, self._runtime.settings.kb_topic_events
+        while not self._stopping.is_set():
+            try:
+                delivery = queue.take(topic, HOLD_SECONDS)
+            except Transient as error:
+                _log.warning("the queue does not answer", extra={"error": str(error)})
+                self._stopping.wait(IDLE_SECONDS)
+                continue
+            if delivery is None:
+                self._wait(queue.next_due(topic))
+                continue
+            deliver(self._runtime, delivery)
+
+    def _wait(self, due: float | None) -> None:
+        until = IDLE_SECONDS if due is None else min(IDLE_SECONDS, max(0.0, due - self._runtime.clock.now()))
+        if self._bell.wait(until):
+            self._bell.clear()
+
+
+def deliver(runtime: Runtime, delivery: Delivery, target: Callable[[CloudEvent, Runtime], None] = handle) -> bool:
+    """Hand one message over; False when it goes back to the queue."""
+    try:
+        target(push(delivery), runtime)
+    except (Transient, Misconfigured) as error:
+        _log.warning("delivered again later", extra={"error": str(error), "attempt": delivery.attempt})
+        runtime.queue.retry(delivery, counts=False)
+        return False
+    except Exception as error:  # noqa: BLE001 - as a broker sees it: the function failed, the message comes back
+        _log.error("the function failed", extra={"error_type": type(error).__name__, "attempt": delivery.attempt})
+        runtime.queue.retry(delivery)
+        return False
+    runtime.queue.acknowledge(delivery)
+    return True
+
+
+def drain(runtime: Runtime) -> int:
+    """Deliver everything that is due now, in this thread; answers how many deliveries there were."""
+    count = 0
+    while (delivery := runtime.queue.take(runtime.settings.kb_topic_events, HOLD_SECONDS)) is not None:
+        deliver(runtime, delivery)
+        count += 1
+    return count
+
+
+def push(delivery: Delivery) -> CloudEvent:
+    """The message as a push subscription delivers it to a CloudEvent function."""
+    body = base64.b64encode(json.dumps(delivery.message.data).encode()).decode()
+    message = {"data": body, "attributes": dict(delivery.message.attributes), "messageId": delivery.id}
+    attributes = {"type": PUSHED, "source": f"//fichario/{delivery.topic}", "id": delivery.id}
+    return CloudEvent(attributes, {"message": message})

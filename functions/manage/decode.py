@@ -1,0 +1,115 @@
+"""Requests of the manage function: uploads, pages and states."""
+
+import base64
+import binascii
+import json
+from dataclasses import dataclass
+from typing import Final
+
+from werkzeug.exceptions import RequestEntityTooLarge
+from werkzeug.wrappers import Request
+
+from common.domain.codes import STATES
+from common.domain.errors import Refused
+
+MAX_PAGE: Final = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """One file to store under its source."""
+
+    source: str
+    data: bytes
+    content_type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page of a listing: `cursor` is the last key of the page before, `limit` at most 1,000."""
+
+    limit: int
+    cursor: tuple[str, ...] | None
+    asked: bool
+
+
+def decode_upload(request: Request, limit: int) -> Upload:
+    """A multipart `file` (its name, or a `source` field), or a raw body with `X-Source`. `limit` in bytes, 0 for none.
+
+    Raises Refused 400 naming the field, or 413.
+    """
+    if limit and (request.content_length or 0) > limit + 2**20:
+        raise Refused(413, "TOO_LARGE", f"A file has at most {limit // 2**20} MB (KB_MAX_FILE_MB).")
+    if request.mimetype == "multipart/form-data":
+        return _multipart(request)
+    named = request.headers.get("X-Source")
+    if not named:
+        raise Refused(400, "BAD_REQUEST", "Send a multipart `file`, or the bytes with the header X-Source.", "X-Source")
+    if limit:
+        request.max_content_length = limit + 1
+    try:
+        data = request.get_data(cache=False)
+    except RequestEntityTooLarge as error:
+        raise Refused(413, "TOO_LARGE", f"A file has at most {limit // 2**20} MB (KB_MAX_FILE_MB).") from error
+    return Upload(_as_utf8(named), data, request.mimetype)
+
+
+def decode_page(request: Request) -> Page:
+    """`limit` and `cursor` of a listing; without them the whole list, up to 1,000. Raises Refused 400."""
+    given, cursor = request.args.get("limit"), request.args.get("cursor")
+    if given is None:
+        return Page(MAX_PAGE, _cursor(cursor), asked=cursor is not None)
+    if not given.isascii() or not given.isdigit() or not 1 <= int(given[:9]) <= MAX_PAGE:
+        raise Refused(400, "BAD_REQUEST", f"limit is a whole number from 1 to {MAX_PAGE}.", "limit")
+    return Page(int(given[:9]), _cursor(cursor), asked=True)
+
+
+def decode_state(request: Request) -> str | None:
+    """The `state` to list jobs of, or None for all. Raises Refused 400."""
+    state = request.args.get("state")
+    if state is not None and state not in STATES:
+        raise Refused(400, "BAD_REQUEST", f"state is one of {', '.join(STATES)}.", "state")
+    return state
+
+
+def encode_cursor(*parts: object) -> str:
+    """A position of a listing as an opaque text."""
+    return base64.urlsafe_b64encode(json.dumps([str(part) for part in parts]).encode()).decode()
+
+
+def position(page: Page) -> tuple[float, str] | None:
+    """The cursor of a job listing. Raises Refused 400 for a cursor of another listing."""
+    if page.cursor is None:
+        return None
+    try:
+        return float(page.cursor[0]), page.cursor[1]
+    except ValueError:
+        raise Refused(400, "BAD_REQUEST", "cursor is not one of this listing.", "cursor") from None
+
+
+def _cursor(text: str | None) -> tuple[str, ...] | None:
+    if text is None:
+        return None
+    try:
+        parts = json.loads(base64.b64decode(text, altchars=b"-_", validate=True))
+    except (binascii.Error, ValueError, RecursionError):
+        parts = None
+    if not isinstance(parts, list) or len(parts) != 2 or not all(isinstance(p, str) for p in parts):  # noqa: PLR2004
+        raise Refused(400, "BAD_REQUEST", "cursor is not one of this listing.", "cursor")
+    return tuple(parts)
+
+
+def _multipart(request: Request) -> Upload:
+    file = request.files.get("file")
+    if file is None:
+        raise Refused(400, "BAD_REQUEST", "The form has no part named file.", "file")
+    source = request.form.get("source") or file.filename or ""
+    return Upload(source, file.stream.read(), file.mimetype or "")
+
+
+def _as_utf8(header: str) -> str:
+    """Headers arrive as Latin-1; a source is UTF-8."""
+    try:
+        return header.encode("latin-1").decode()
+    except UnicodeError:
+        raise Refused(400, "BAD_SOURCE", "X-Source is not UTF-8.", "X-Source") from None

@@ -1,0 +1,55 @@
+"""The manage function's routes: upload, listings, jobs, delete, reset. Knows nothing of where it runs."""
+
+from werkzeug.wrappers import Response
+
+from common.bootstrap import Runtime
+from common.boundary import Call, Route, Router, answer
+from functions.manage.decode import decode_page, decode_state, decode_upload, encode_cursor, position
+
+BASE = "/v1/bases/<base>"
+
+
+def router(runtime: Runtime) -> Router:
+    """The manage function over one runtime."""
+    listing, manage = runtime.listing, runtime.manage
+
+    def upload(call: Call) -> Response:
+        given = decode_upload(call.request, manage.file_limit)
+        stored = manage.upload(call.base, given.source, given.data, given.content_type)
+        return answer(stored, 200 if stored["unchanged"] else 202)
+
+    def documents(call: Call) -> Response:
+        page = decode_page(call.request)
+        after = (page.cursor[0], page.cursor[1]) if page.cursor else None
+        rows = listing.documents(call.base, after, page.limit)
+        full = len(rows) == page.limit
+        following = encode_cursor(rows[-1]["source"], rows[-1]["object"]) if full and rows else None
+        return answer({"documents": rows, "next_cursor": following})
+
+    def jobs(call: Call) -> Response:
+        page = decode_page(call.request)
+        found = listing.jobs(call.base, decode_state(call.request), position(page), page.limit)
+        following = encode_cursor(*found[-1][1]) if found and len(found) == page.limit else None
+        return answer({"jobs": [row for row, _ in found], "next_cursor": following})
+
+    def job(call: Call) -> Response:
+        return answer(listing.job(call.base, str(call.path["job_id"])))
+
+    def delete(call: Call) -> Response:
+        return answer({**manage.delete(call.base, str(call.path["source"])), "state": "queued"}, 202)
+
+    def reset(call: Call) -> Response:
+        return answer(manage.reset(call.base), 202)
+
+    return Router(
+        [
+            Route("POST", f"{BASE}/documents", upload, "write"),
+            Route("GET", f"{BASE}/documents", documents, "read"),
+            Route("DELETE", f"{BASE}/documents/<source:source>", delete, "write"),
+            Route("GET", f"{BASE}/jobs", jobs, "read"),
+            Route("GET", f"{BASE}/jobs/<job_id>", job, "read"),
+            Route("DELETE", BASE, reset, "admin"),
+        ],
+        runtime.authenticate,
+        runtime.ready,
+    )

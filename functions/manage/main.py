@@ -1,0 +1,14 @@
+"""Entry point of the manage function under functions-framework."""
+
+import functions_framework
+from flask import Request
+from werkzeug.wrappers import Response
+
+from common.bootstrap import process_runtime
+from functions.manage.handle import router
+
+
+@functions_framework.http
+def manage(request: Request) -> Response:
+    """Answer one HTTP request."""
+    return router(process_runtime())(request)

@@ -1,0 +1,472 @@
+"""What every Catalog keeps to. A failure here means that the adapter, not the test, differs from the port."""
+
+import itertools
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from common.domain.errors import Unavailable
+from common.domain.objects import ObjectRef, document_id
+from common.domain.records import (
+    BaseRecord,
+    CollectionRecord,
+    Decision,
+    DocumentRecord,
+    Gate,
+    Held,
+    JobRecord,
+    Lease,
+    ObjectRecord,
+)
+from common.domain.space import Chunking, EmbeddingSpace, LexicalSpace, VectorSpace
+from common.ports import Catalog, Live, Totals
+from tests.contract.stores import CATALOGS, CatalogCase, memory_catalog
+
+THREADS = 8
+REF = ObjectRef("acme", "handbook/férias.md")
+
+
+@pytest.fixture(params=list(CATALOGS))
+def case(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[CatalogCase]:
+    with CATALOGS[request.param](tmp_path) as made:
+        yield made
+
+
+@pytest.fixture
+def catalog(case: CatalogCase) -> Catalog:
+    return case.catalog
+
+
+def store(catalog: Catalog, record: ObjectRecord, *, raise_epoch: bool = False) -> None:
+    catalog.transact(
+        record.ref, "unused", lambda held: Decision(None, replace(held, object=record), raise_epoch=raise_epoch)
+    )
+
+
+def store_job(catalog: Catalog, job: JobRecord) -> None:
+    catalog.transact(job.ref, job.job_id, lambda held: Decision(None, replace(held, job=job)))
+
+
+def document(name: str, generation: int, source: str = "", **fields: object) -> DocumentRecord:
+    source = source or name
+    given_fields = {"title": source, "passages": 1, "tokens_in_source": 9, "tokens_embedded": 9, "characters": 40}
+    return DocumentRecord(
+        "acme", name, generation, source, document_id(ObjectRef("acme", name), source), **(given_fields | fields)
+    )
+
+
+def publish(catalog: Catalog, name: str, generation: int, *documents: DocumentRecord) -> None:
+    ref = ObjectRef("acme", name)
+    catalog.put_documents(ref, generation, documents or [document(name, generation)])
+    store(catalog, ObjectRecord(ref, newest=generation, live=generation))
+
+
+def full_object() -> ObjectRecord:
+    return ObjectRecord(
+        REF,
+        newest=7,
+        state="failed",
+        code="INTERNAL",
+        reason="não abriu \ud800",
+        live=6,
+        live_job="j6",
+        tombstone=3,
+        removed_at=12.5,
+        holds={"acme_kb__0": 6, "acme_kb__1": 5},
+        lease=Lease("j7", "token", 99.25),
+        documents=2,
+        passages=30,
+        tokens=4000,
+        size=123456789012,
+        updated_at=1790000000.125,
+    )
+
+
+def full_job() -> JobRecord:
+    return JobRecord(
+        "j7",
+        REF,
+        7,
+        state="processing",
+        attempts=2,
+        passages=3,
+        timings_ms={"read": 1.5},
+        progress={"stage": "embed", "done": 3, "total": 9, "parts": ["a", None, True]},
+        warnings=("linha 3: aspas \u2028 aqui",),
+        writeback_status="failed",
+        created_at=1790000000.5,
+    )
+
+
+def full_base() -> BaseRecord:
+    return BaseRecord(
+        "acme", "acme_kb__0", ("acme_kb__0", "acme_kb__1"), {"acme_kb__0": Gate(0.8, 0.01, 1.12, rates={"f1": 0.9})}
+    )
+
+
+def collection(name: str = "acme_kb__0", model: str = "e5") -> CollectionRecord:
+    space = VectorSpace(
+        EmbeddingSpace(model, "hash", "mean", "l2", "query: ", "passage: ", 384),
+        Chunking(1, 256, 0, 512),
+        LexicalSpace(1, "stem"),
+    )
+    return CollectionRecord(name, "acme", space, (("olá", (0.25, -1.0)),), 3.5)
+
+
+def test_an_unknown_base_has_nothing(catalog):
+    assert catalog.base("acme") is None
+    assert list(catalog.bases()) == []
+    assert catalog.epoch("acme") == 0
+    assert catalog.live("acme", ["x"]) == ({}, 0)
+    assert catalog.object(REF) is None
+    assert catalog.job("acme", "j7") is None
+    assert catalog.collection("acme", "acme_kb__0") is None
+    assert catalog.totals("acme") == Totals()
+    assert list(catalog.documents("acme")) == []
+    assert list(catalog.jobs("acme")) == []
+
+
+def test_transact_hands_out_what_it_stored_before_field_for_field(case):
+    held = Held(full_base(), full_object(), full_job())
+    seen = []
+    assert case.catalog.transact(REF, "j7", lambda before: (seen.append(before), Decision("first", held))[1]) == "first"
+    case.catalog.transact(REF, "j7", lambda before: (seen.append(before), Decision("second", before))[1])
+    assert seen == [Held(None, None, None), held]
+    other = case.again()
+    assert (other.base("acme"), other.object(REF), other.job("acme", "j7")) == (held.base, held.object, held.job)
+
+
+def test_transact_never_deletes_a_record(catalog):
+    held = Held(full_base(), full_object(), full_job())
+    catalog.transact(REF, "j7", lambda _: Decision(None, held))
+    catalog.transact(REF, "j7", lambda _: Decision(None, Held(None, None, None)))
+    assert (catalog.base("acme"), catalog.object(REF), catalog.job("acme", "j7")) == (held.base, held.object, held.job)
+
+
+def test_a_decision_that_raises_leaves_everything_as_it_was(catalog):
+    store(catalog, full_object(), raise_epoch=True)
+
+    def fail(held: Held) -> Decision[None]:
+        raise KeyError(str(held))
+
+    with pytest.raises(KeyError):
+        catalog.transact(REF, "j7", fail)
+    store(catalog, replace(full_object(), newest=8))
+    assert catalog.epoch("acme") == 1
+    assert catalog.object(REF) == replace(full_object(), newest=8)
+
+
+def test_the_epoch_grows_by_one_with_each_raising_decision_and_by_none_otherwise(catalog):
+    store(catalog, full_object(), raise_epoch=True)
+    store(catalog, full_object(), raise_epoch=True)
+    store(catalog, replace(full_object(), newest=9))
+    assert catalog.epoch("acme") == 2
+    assert catalog.epoch("other") == 0
+
+
+def test_update_base_sets_leaves_and_raises(catalog):
+    assert catalog.update_base("acme", lambda _: (full_base(), 1), raise_epoch=False) == 1
+    assert catalog.epoch("acme") == 0
+    assert catalog.update_base("acme", lambda before: (None, before), raise_epoch=True) == full_base()
+    assert (catalog.base("acme"), catalog.epoch("acme")) == (full_base(), 1)
+
+
+def test_a_base_that_has_only_an_epoch_is_no_base(catalog):
+    assert catalog.update_base("acme", lambda before: (None, before), raise_epoch=True) is None
+    assert (catalog.base("acme"), list(catalog.bases()), catalog.epoch("acme")) == (None, [], 1)
+
+
+def test_bases_are_listed_by_id(catalog):
+    for base in ("b", "a-1", "a"):
+        catalog.update_base(base, lambda _, base=base: (BaseRecord(base), None), raise_epoch=False)
+    assert [record.base for record in catalog.bases()] == ["a", "a-1", "b"]
+
+
+def test_the_first_collection_of_a_name_stays(catalog):
+    assert catalog.put_collection(collection()) == collection()
+    assert catalog.put_collection(collection(model="minilm")) == collection()
+    assert catalog.collection("acme", "acme_kb__0") == collection()
+    assert catalog.collection("other", "acme_kb__0") is None
+    catalog.drop_collection("acme", "acme_kb__0")
+    catalog.drop_collection("acme", "acme_kb__0")
+    assert catalog.put_collection(collection(model="minilm")).space.embedding.model == "minilm"
+
+
+def test_live_answers_only_the_named_objects_that_are_live_with_the_epoch(catalog):
+    names = ["a.md", 'b\'s "c".md', "gone.md", "pasta/é%20 🙂.md"]
+    for generation, name in enumerate(names):
+        live = None if name == "gone.md" else generation
+        store(catalog, ObjectRecord(ObjectRef("acme", name), live=live), raise_epoch=True)
+    store(catalog, ObjectRecord(ObjectRef("other", "a.md"), live=77), raise_epoch=True)
+    expected = {"a.md": Live(0), 'b\'s "c".md': Live(1), "pasta/é%20 🙂.md": Live(3)}
+    assert catalog.live("acme", [*names, "never.md", "a.md"]) == (expected, 4)
+    assert catalog.live("acme", []) == ({}, 4)
+    assert catalog.live("acme", [f"x{n}" for n in range(2000)]) == ({}, 4)
+
+
+@pytest.mark.parametrize(
+    ("state", "newest", "stale"), [("failed", 3, True), ("failed", 2, False), ("processing", 3, False)]
+)
+def test_live_says_when_an_older_generation_answers_for_a_failed_one(catalog, state, newest, stale):
+    record = ObjectRecord(REF, newest=newest, state=state, live=2)
+    store(catalog, record)
+    assert catalog.live("acme", [REF.name]) == ({REF.name: Live(2, stale=stale)}, 0)
+    assert record.stale == stale
+
+
+def test_objects_come_by_name_and_of_this_base_alone(catalog):
+    for name in ("b", "a/z", "a", "é", "Z"):
+        store(catalog, ObjectRecord(ObjectRef("acme", name), tombstone=4))
+    store(catalog, ObjectRecord(ObjectRef("acme-2", "c")))
+    assert [record.ref.name for record in catalog.objects("acme")] == ["Z", "a", "a/z", "b", "é"]
+
+
+def test_documents_are_listed_only_while_their_generation_is_live(catalog):
+    catalog.put_documents(ObjectRef("acme", "a.md"), 2, [document("a.md", 2)])
+    assert list(catalog.documents("acme")) == []
+    store(catalog, ObjectRecord(ObjectRef("acme", "a.md"), live=2))
+    assert list(catalog.documents("acme")) == [document("a.md", 2)]
+    store(catalog, ObjectRecord(ObjectRef("acme", "a.md"), live=3))
+    assert list(catalog.documents("acme")) == []
+    assert list(catalog.documents("other")) == []
+
+
+def test_a_document_comes_back_field_for_field_and_is_replaced_when_put_again(catalog):
+    rich = document(
+        "a.jsonl",
+        1,
+        "x/y.md",
+        keywords=("férias",),
+        pinned=True,
+        external_id="EXT-1",
+        metadata={"version": "1.10", "list": [1, 2.5, None]},
+        links=(("b.md", "ver b", 3, "markdown"),),
+        warnings=("cut \ud83d",),
+    )
+    publish(catalog, "a.jsonl", 1, document("a.jsonl", 1, "x/y.md"))
+    catalog.put_documents(ObjectRef("acme", "a.jsonl"), 1, [rich])
+    assert list(catalog.documents("acme")) == [rich]
+
+
+def test_dropping_documents_spares_the_named_generation_and_other_objects(catalog):
+    publish(catalog, "a.md", 1)
+    publish(catalog, "a.md", 2)
+    publish(catalog, "b.md", 1)
+    for _ in range(2):
+        catalog.drop_documents(ObjectRef("acme", "a.md"), 2)
+    assert [(d.object, d.generation) for d in catalog.documents("acme")] == [("a.md", 2), ("b.md", 1)]
+    store(catalog, ObjectRecord(ObjectRef("acme", "a.md"), live=1))
+    assert [d.object for d in catalog.documents("acme")] == ["b.md"]
+
+
+def test_documents_page_by_source_and_object(catalog):
+    publish(catalog, "1.jsonl", 1, document("1.jsonl", 1, "same"), document("1.jsonl", 1, "zeta"))
+    publish(catalog, "2.jsonl", 1, document("2.jsonl", 1, "same"), document("2.jsonl", 1, "alfa"))
+    expected = [("alfa", "2.jsonl"), ("same", "1.jsonl"), ("same", "2.jsonl"), ("zeta", "1.jsonl")]
+    assert [(d.source, d.object) for d in catalog.documents("acme")] == expected
+    paged, after = [], ("", "")
+    while page := catalog.documents("acme", after=after, limit=1):
+        after = (page[0].source, page[0].object)
+        paged.append(after)
+    assert paged == expected
+    assert [d.object for d in catalog.documents("acme", prefix="s", after=("same", "1.jsonl"))] == ["2.jsonl"]
+    assert list(catalog.documents("acme", prefix="s", after=("t", ""))) == []
+
+
+@pytest.mark.parametrize(
+    ("prefix", "expected"),
+    [
+        ("a%", ["a%b"]),
+        ("a_", ["a_b"]),
+        ("A", ["Ab"]),
+        ("", ["Ab", "a%b", "a\\b", "a_b", "ab", "\ud7ffx", "\U0010ffffz"]),
+        ("\ud7ff", ["\ud7ffx"]),
+        ("\U0010ffff", ["\U0010ffffz"]),
+        ("a\\", ["a\\b"]),
+        ("\ud800", []),
+        ("a*", []),
+    ],
+)
+def test_a_prefix_is_taken_character_for_character(catalog, prefix, expected):
+    for name in ("ab", "a%b", "a_b", "a\\b", "Ab", "\ud7ffx", "\U0010ffffz"):
+        publish(catalog, name, 1)
+    assert [d.source for d in catalog.documents("acme", prefix=prefix)] == expected
+
+
+names = st.text(st.sampled_from("aAé%_*/.\x7f\ud7ff\ue000\U0010ffff"), min_size=1, max_size=4)
+
+
+def test_listing_is_what_filtering_and_sorting_in_memory_gives(catalog):
+    generations = itertools.count(1)
+    ref = ObjectRef("acme", "o")
+
+    @settings(max_examples=100, deadline=None)
+    @given(st.sets(names, max_size=12), st.text(st.sampled_from("aé%_\ud7ff\U0010ffff"), max_size=3), names)
+    def holds(sources, prefix, after):
+        generation = next(generations)
+        catalog.put_documents(ref, generation, [document("o", generation, source) for source in sources])
+        store(catalog, ObjectRecord(ref, live=generation))
+        listed = catalog.documents("acme", prefix=prefix, after=(after, "m"))
+        assert [d.source for d in listed] == sorted(
+            s for s in sources if s.startswith(prefix) and (s, "o") > (after, "m")
+        )
+
+    holds()
+
+
+def test_documents_are_found_by_each_of_their_names(catalog):
+    publish(catalog, "guia/férias.v2.md", 1, document("guia/férias.v2.md", 1, external_id="EXT-9"))
+    publish(catalog, "other.md", 1)
+    found = document("guia/férias.v2.md", 1, external_id="EXT-9")
+    for name in ("guia/férias.v2.md", "guia/férias.v2", "EXT-9", found.document_id):
+        assert list(catalog.documents_named("acme", name)) == [found], name
+    for name in ("", "guia/férias", "ext-9", "guia/férias.v%", "\ud800"):
+        assert list(catalog.documents_named("acme", name)) == [], name
+    assert list(catalog.documents_named("other", "EXT-9")) == []
+
+
+def test_names_that_several_documents_share_give_them_all_once_and_only_live_ones(catalog):
+    publish(catalog, "b.md", 1, document("b.md", 1, "a.md"))
+    publish(catalog, "a.txt", 1, document("a.txt", 1, "a.txt", external_id="a"))
+    publish(catalog, "old.md", 1, document("old.md", 1, "a.rst"))
+    publish(catalog, "old.md", 2, document("old.md", 2, "new.md"))
+    assert [(d.source, d.object) for d in catalog.documents_named("acme", "a")] == [
+        ("a.md", "b.md"),
+        ("a.txt", "a.txt"),
+    ]
+
+
+def test_jobs_come_newest_first_and_page_by_time_and_id(catalog):
+    ages = [("j1", 5.0), ("j2", 7.0), ("j3", 5.0), ("j4", 6.5)]
+    for job_id, created_at in ages:
+        state = "indexed" if job_id == "j3" else "failed"
+        store_job(catalog, JobRecord(job_id, REF, 1, state=state, created_at=created_at))
+    store_job(catalog, JobRecord("j9", ObjectRef("other", "x"), 1, created_at=6.0))
+    assert [job.job_id for job in catalog.jobs("acme")] == ["j2", "j4", "j3", "j1"]
+    assert [job.job_id for job in catalog.jobs("acme", limit=2)] == ["j2", "j4"]
+    assert [job.job_id for job in catalog.jobs("acme", after=(6.5, "j4"))] == ["j3", "j1"]
+    assert [job.job_id for job in catalog.jobs("acme", after=(5.0, "j3"), limit=5)] == ["j1"]
+    assert [job.job_id for job in catalog.jobs("acme", state="failed", after=(7.0, "j2"))] == ["j4", "j1"]
+    store_job(catalog, JobRecord("j1", REF, 1, state="indexed", created_at=5.0))
+    assert [job.job_id for job in catalog.jobs("acme", state="indexed")] == ["j3", "j1"]
+    assert list(catalog.jobs("acme", state="queued")) == []
+
+
+def test_a_job_belongs_to_its_base(catalog):
+    store_job(catalog, JobRecord("j", REF, 1))
+    store_job(catalog, JobRecord("j", ObjectRef("other", "x"), 2))
+    assert [catalog.job(base, "j").generation for base in ("acme", "other")] == [1, 2]
+
+
+def test_totals_count_live_objects_alone(catalog):
+    for name, live in (("a", 1), ("b", None), ("c", 0)):
+        record = ObjectRecord(
+            ObjectRef("acme", name), newest=1, live=live, documents=1, passages=2, tokens=30, size=2**40
+        )
+        store(catalog, record)
+    assert catalog.totals("acme") == Totals(objects=2, documents=2, passages=4, tokens=60, size=2**41)
+    assert catalog.totals("other") == Totals()
+
+
+def test_voiding_leases_drops_every_one_and_nothing_else(catalog):
+    leased = [full_object(), replace(full_object(), ref=ObjectRef("other", "x"))]
+    for record in leased:
+        store(catalog, record, raise_epoch=True)
+    free = ObjectRecord(ObjectRef("acme", "free"))
+    store(catalog, free)
+    assert catalog.void_leases() == 2
+    assert catalog.void_leases() == 0
+    assert [catalog.object(record.ref) for record in leased] == [replace(record, lease=None) for record in leased]
+    assert catalog.object(free.ref) == free
+    assert catalog.epoch("acme") == 1
+
+
+def in_threads(work: Callable[[int], object], times: int) -> None:
+    with ThreadPoolExecutor(THREADS) as pool:
+        list(pool.map(work, range(times)))
+
+
+def test_no_update_and_no_epoch_is_lost_between_threads_and_connections(case):
+    catalogs = [case.catalog, case.again()]
+
+    def add(number: int) -> None:
+        def decide(held: Held) -> Decision[None]:
+            record = held.object or ObjectRecord(REF)
+            raised = number % 3 == 0
+            return Decision(None, replace(held, object=replace(record, newest=record.newest + 1)), raise_epoch=raised)
+
+        catalogs[number % 2].transact(REF, "j", decide)
+
+    in_threads(add, 240)
+    assert case.catalog.object(REF).newest == 240
+    assert case.catalog.epoch("acme") == 80
+
+
+def next_live(held: Held) -> ObjectRecord:
+    return ObjectRecord(ObjectRef("acme", "a"), live=1 if held.object is None else held.object.live + 1)
+
+
+def test_live_and_epoch_are_of_one_moment(case):
+    writer, reader = case.again(), case.catalog
+    names = ["a", "b"]
+
+    def step(number: int) -> None:
+        if number % 2:
+            live, epoch = reader.live("acme", names)
+            assert [each.generation for each in live.values()] in ([], [epoch])
+        else:
+            writer.transact(
+                ObjectRef("acme", "a"),
+                "j",
+                lambda held: Decision(None, replace(held, object=next_live(held)), raise_epoch=True),
+            )
+
+    in_threads(step, 400)
+    assert reader.live("acme", names) == ({"a": Live(200)}, 200)
+
+
+def test_put_collection_has_one_winner_among_threads(case):
+    catalogs = [case.catalog, case.again()]
+    answers = []
+    in_threads(lambda n: answers.append(catalogs[n % 2].put_collection(collection(model=f"m{n}"))), 32)
+    assert len({answer.space.embedding.model for answer in answers}) == 1
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda c: c.transact(REF, "j", lambda held: Decision(None, held)),
+        lambda c: c.update_base("acme", lambda before: (before, None), raise_epoch=True),
+        lambda c: c.base("acme"),
+        lambda c: c.bases(),
+        lambda c: c.put_collection(collection()),
+        lambda c: c.collection("acme", "x"),
+        lambda c: c.drop_collection("acme", "x"),
+        lambda c: c.epoch("acme"),
+        lambda c: c.live("acme", ["x"]),
+        lambda c: c.object(REF),
+        lambda c: list(c.objects("acme")),
+        lambda c: c.put_documents(REF, 1, [document(REF.name, 1)]),
+        lambda c: c.drop_documents(REF, 1),
+        lambda c: c.documents("acme"),
+        lambda c: c.documents_named("acme", "x"),
+        lambda c: c.job("acme", "j"),
+        lambda c: c.jobs("acme"),
+        lambda c: c.totals("acme"),
+        lambda c: c.void_leases(),
+    ],
+)
+def test_out_of_reach_is_unavailable(case, call):
+    case.take_away()
+    with pytest.raises(Unavailable):
+        call(case.catalog)
+
+
+def test_what_is_no_json_is_refused_in_memory_too(tmp_path):
+    with memory_catalog(tmp_path) as case, pytest.raises(TypeError):
+        store_job(case.catalog, JobRecord("j", REF, 1, progress={"when": {1, 2}}))

@@ -1,0 +1,125 @@
+"""Ranks are the same for every order of the input, and each constant of the fused score is seen in a result."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from common.domain.fusion import Candidate, Fused, diversify, fuse
+
+MED, SD, IDF = 0.8, 0.02, 10.0
+
+
+def candidate(identity, dense, lexical, dense_hit=True, order=None):
+    return Candidate(identity, dense, lexical, order or (identity, 0), dense_hit)
+
+
+def ids(hits):
+    return [hit.id for hit in hits]
+
+
+def candidates():
+    one = st.tuples(
+        st.one_of(st.none(), st.floats(-1, 1)),
+        st.floats(0, 50),
+        st.booleans(),
+        st.sampled_from("abc"),
+        st.integers(0, 3),
+    )
+    return st.lists(one, max_size=12).map(
+        lambda rows: [
+            Candidate(f"p{i}", dense, lexical, (document, ordinal), hit)
+            for i, (dense, lexical, hit, document, ordinal) in enumerate(rows)
+        ]
+    )
+
+
+@given(
+    candidates(),
+    st.randoms(),
+    st.sampled_from(["sum", "minmax", "rrf"]),
+    st.sampled_from(["hybrid", "dense", "lexical"]),
+)
+def test_order_of_input_does_not_matter(pool, random, method, mode):
+    shuffled = list(pool)
+    random.shuffle(shuffled)
+    expected = fuse(pool, IDF, MED, SD, method=method, mode=mode)
+    assert fuse(shuffled, IDF, MED, SD, method=method, mode=mode) == expected
+    assert [hit.score for hit in expected] == sorted((hit.score for hit in expected), reverse=True)
+    assert {hit.id for hit in expected} <= {each.id for each in pool}
+
+
+def test_sum_adds_the_two_absolute_terms():
+    # Six spreads above the median count 1 and weigh .40; 1.5 times the question's idf counts 1 and weighs .60.
+    hits = fuse([candidate("both", MED + 6 * SD, 1.5 * IDF), candidate("dense", MED + 6 * SD, 0)], IDF, MED, SD)
+    assert ids(hits) == ["both", "dense"]
+    assert hits[0].score == pytest.approx(1.0)
+    assert hits[1].score == pytest.approx(0.4)
+
+
+def test_one_score_alone_in_dense_and_lexical_mode():
+    pool = [candidate("near", 0.9, 0), candidate("word", 0.8, 5.0), candidate("blind", None, 4.0)]
+    assert ids(fuse(pool, IDF, MED, SD, mode="dense")) == ["near", "word"]
+    assert ids(fuse(pool, IDF, MED, SD, mode="lexical")) == ["word", "blind"]
+
+
+@pytest.mark.parametrize("method", ["sum", "minmax", "rrf"])
+def test_hybrid_without_any_cosine_ranks_by_words(method):
+    pool = [candidate("a", None, 2.0), candidate("b", None, 5.0), candidate("c", None, 0.0)]
+    assert ids(fuse(pool, IDF, MED, SD, method=method)) == ["b", "a"]
+
+
+def test_weak_lexical_hits_fall_out_unless_the_dense_list_holds_them():
+    pool = [
+        candidate("best", 0.81, 10.0),
+        candidate("at", 0.81, 0.5, dense_hit=False),
+        candidate("under", 0.81, 0.49, dense_hit=False),
+        candidate("listed", 0.81, 0.49, dense_hit=True),
+    ]
+    assert set(ids(fuse(pool, IDF, MED, SD))) == {"best", "at", "listed"}
+
+
+def test_minmax_measures_from_the_median_and_from_zero():
+    pool = [candidate("top", 0.9, 0.0), candidate("half", 0.85, 4.0), candidate("low", 0.7, 2.0)]
+    scores = {hit.id: hit.score for hit in fuse(pool, IDF, MED, SD, method="minmax")}
+    assert scores == pytest.approx({"top": 0.55, "half": 0.275 + 0.45, "low": 0.225})
+
+
+def test_reciprocal_ranks_add_over_both_lists():
+    pool = [candidate("a", 0.9, 1.0), candidate("b", 0.8, 2.0), candidate("c", 0.7, 0.0)]
+    scores = {hit.id: hit.score for hit in fuse(pool, IDF, MED, SD, method="rrf")}
+    assert scores == pytest.approx({"a": 1 / 61 + 1 / 62, "b": 1 / 62 + 1 / 61, "c": 1 / 63})
+
+
+def test_ties_go_by_document_and_ordinal():
+    pool = [
+        candidate("z", 0.85, 1.0, order=("a", 10)),
+        candidate("y", 0.85, 1.0, order=("b", 0)),
+        candidate("x", 0.85, 1.0, order=("a", 9)),
+    ]
+    assert ids(fuse(pool, IDF, MED, SD)) == ["x", "z", "y"]
+
+
+def test_a_question_without_words_is_ranked_by_meaning():
+    assert ids(fuse([candidate("a", 0.81, 0), candidate("b", 0.9, 0)], 0.0, MED, SD)) == ["b", "a"]
+
+
+def test_a_base_of_equal_passages_has_finite_scores():
+    assert fuse([candidate("a", 0.9, 0)], IDF, 0.9, 0.0)[0].score == 0
+
+
+def ranked(*scores):
+    return [Fused(f"p{i}", score, None, 0.0, ("d", i)) for i, score in enumerate(scores)]
+
+
+def test_diversity_prefers_a_new_passage_to_a_copy_of_the_first():
+    terms = {"p0": {1, 2, 3}, "p1": {1, 2, 3}, "p2": {7, 8, 9}, "p3": {1}}
+    assert ids(diversify(ranked(1.0, 0.98, 0.7, 0.0), terms, 2)) == ["p0", "p2"]
+    assert ids(diversify(ranked(1.0, 0.98, 0.7, 0.0), terms, 2, relevance=1.0)) == ["p0", "p1"]
+
+
+@given(st.lists(st.floats(0, 1), max_size=8), st.integers(0, 10), st.floats(0, 1))
+def test_diversity_takes_each_hit_once_and_the_best_first(scores, limit, relevance):
+    hits = ranked(*sorted(scores, reverse=True))
+    taken = diversify(hits, {}, limit, relevance)
+    assert len(taken) == len(set(ids(taken))) == min(limit, len(hits))
+    assert ids(taken) == ids(hits)[:limit]  # without overlap the order stays
