@@ -76,8 +76,7 @@ class Catalog(Protocol):
     def transact(self, ref: ObjectRef, job_id: str, decide: Callable[[Held], Decision[T]]) -> T:
         """Read base, object and job, decide, store what changed and raise the epoch, all in one transaction.
 
-        `decide` is pure and may run more than once. Records that compare equal to what was read are not written;
-        a record is never deleted.
+        `decide` is pure and may run more than once; records equal to what was read are not written, none is deleted.
         """
 
     def update_base(
@@ -117,9 +116,7 @@ class Catalog(Protocol):
     def documents(
         self, base: str, *, prefix: str = "", after: tuple[str, str] = ("", ""), limit: int = 0
     ) -> Sequence[DocumentRecord]:
-        """Documents of live generations whose source starts with `prefix`, ordered by (source, object) and after that
-        pair; `limit` 0 means all.
-        """
+        """Live documents whose source starts with `prefix`, by (source, object), behind that pair; limit 0 is all."""
 
     def documents_named(self, base: str, name: str) -> Sequence[DocumentRecord]:
         """Live documents whose source, document id, external id or source without extension is `name`."""
@@ -144,7 +141,7 @@ class Generations(Protocol):
         """The generation of the object's current identity: the last one when it is unchanged, else the next."""
 
     def known(self, base: str | None = None) -> Mapping[ObjectRef, tuple[str, int]]:
-        """Every object believed present: its identity and generation."""
+        """Every object believed present: identity and generation."""
 
     def absent(self, ref: ObjectRef, generation: int) -> bool:
         """Record that this generation is gone; False when another one was assigned meanwhile."""
@@ -158,9 +155,7 @@ class CollectionShape:
 
 
 class VectorIndex(Protocol):
-    """Points of passages by collection. The base is required everywhere: an adapter refuses (ValueError) a collection
-    that belongs to another base. Raises Unavailable when the engine is out of reach, KeyError never.
-    """
+    """Points by collection. An adapter refuses (ValueError) a collection of another base; Unavailable: out of reach."""
 
     def create(self, base: str, collection: str, shape: CollectionShape) -> None:
         """Create it, or accept one that exists with this shape; Misconfigured when it has another one."""
@@ -171,8 +166,8 @@ class VectorIndex(Protocol):
     def collections(self, base: str) -> Sequence[str]: ...
 
     def upsert(self, base: str, collection: str, points: Sequence[Point]) -> None:
-        """Write points, durable on return. Raises DocumentError for one that no request can carry, and
-        EmbeddingInvalid for a vector that holds NaN or infinity; then none of the call's points is stored.
+        """Write points, durable on return. Raises, and stores none of them, DocumentError for one that no request can
+        carry and EmbeddingInvalid for a vector that holds NaN or infinity.
         """
 
     def sweep(self, base: str, collection: str, name: str, below: int) -> None:
@@ -215,9 +210,8 @@ class Embedder(Protocol):
 
     space: EmbeddingSpace
     window: int
-    """Tokens the model reads at once, special tokens included."""
+    """Tokens the model reads at once, the `special_tokens` that it adds to one text included."""
     special_tokens: int
-    """How many it adds to one text."""
     passage_prefix_tokens: int
     fit: bool
     """False for the hashing embedder, which stands in for a model in tests."""
@@ -226,7 +220,7 @@ class Embedder(Protocol):
         """Tokens of the text alone, without prefix and special tokens."""
 
     def token_ends(self, text: str) -> list[int]:
-        """For each token the character offset where it ends, in order."""
+        """For each token the character offset where it ends."""
 
     def embed_passages(self, texts: Sequence[str]) -> list[list[float]]:
         """One unit vector per text. Raises EmbeddingInvalid, PassageTooLong, Unavailable."""
@@ -239,7 +233,7 @@ class Parser(Protocol):
     """Bytes to documents, chosen by content. Touches neither network nor files."""
 
     def parse(self, data: bytes, name: str, content_type: str = "") -> Parsed:
-        """The documents of one object. Raises DocumentError with a code, a reason and a next step."""
+        """The documents of one object. Raises DocumentError."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,7 +112,7 @@ class MemoryQueue:
         with self._lock:
             held = [entry for entry in self._alive(topic) if entry.held]
             for entry in held:
-                entry.held, entry.due = False, min(entry.due, self._clock.now())
+                entry.held, entry.due = False, self._clock.now()
         return len(held)
 
     def _check(self) -> None:

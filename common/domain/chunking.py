@@ -11,7 +11,7 @@ from common.domain.coverage import dropped_ranges
 from common.domain.documents import Block, ParsedDocument, Passage
 from common.domain.grouping import group_by_paragraph, group_by_size, units
 from common.domain.splitting import find_cut, is_blank, trim
-from common.domain.titles import without_markup
+from common.domain.titles import file_title, without_markup
 from common.domain.tokens import TokenEnds, TokenMap, map_tokens
 
 CHUNKING_VERSION: Final = 1
@@ -58,7 +58,10 @@ def chunk(document: ParsedDocument, settings: ChunkSettings, token_ends: TokenEn
     """
     if settings.window - settings.reserved < _SMALLEST:
         raise ValueError(f"a window of {settings.window} tokens, {settings.reserved} of them reserved, is too small")
-    chunker = _Chunker(document, settings, token_ends, map_tokens(document, token_ends))
+    # A file's name says nothing that its words are found by: as context it cost .004 of MRR on FaQuAD (e5).
+    named = document.title in {file_title(document.source), document.source.rsplit("/", 1)[-1]}
+    title = "" if named else document.title
+    chunker = _Chunker(document, settings, token_ends, map_tokens(document, token_ends), title)
     return tuple(_passages(document, chunker.tokens, list(chunker.cut())))
 
 
@@ -70,6 +73,7 @@ class _Chunker:
     settings: ChunkSettings
     token_ends: TokenEnds
     tokens: TokenMap
+    title: str
     paths: dict[tuple[str, ...], tuple[str, int]] = field(default_factory=dict)
     limits: dict[tuple[tuple[str, ...], str, int], int] = field(default_factory=dict)
 
@@ -164,8 +168,8 @@ class _Chunker:
     def _path(self, block: Block, own: str) -> tuple[str, int]:
         """The title and the headings that stand neither in each other nor in the passage itself, and their tokens."""
         names = block.headings
-        if self.document.title and self.document.title not in names:
-            names = (self.document.title, *names)
+        if self.title and self.title not in names:
+            names = (self.title, *names)
         if own:
             own += without_markup(own)
             names = tuple(name for name in names if name not in own)

@@ -58,7 +58,7 @@ def coverage(document: ParsedDocument, passages: Sequence[Passage], token_ends: 
             count = tokens.count(start, end)
             if reason and count:
                 warnings.append(f"characters {start}-{end}: {reason} ({count} tokens)")
-            layout += 0 if reason else count
+            layout += 0 if reason or is_blank(document.text[start:end]) else count
     if layout:
         warnings.append(f"rules and other layout between passages are not embedded ({layout} tokens)")
     return Coverage(len(tokens.ends), embedded, tuple(warnings))

@@ -193,10 +193,10 @@ class Lists:
 
 
 def ordered_lists(dense: Iterable[Scored] | None, lexical: Iterable[Scored] | None) -> Lists:
-    """The engine's lists put in order; what shares no term with the question (BM25 0) is no candidate."""
+    """The engine's lists put in order; the lexical one holds only what shares a term with the question."""
     return Lists(
         None if dense is None else in_order(dense),
-        None if lexical is None else in_order(pair for pair in lexical if pair[1] > 0),
+        None if lexical is None else in_order(lexical),
     )
 
 

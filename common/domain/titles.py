@@ -15,7 +15,7 @@ _MARKUP: Final = re.compile(r"[\[`*_\\]")
 _ANCHOR: Final = re.compile(r" ?(?:\{/\*[^*{}]*\*/\}|\{ ?#[^{}]*\})$")
 _LINK: Final = re.compile(r"!?\[([^\[\]]*)\]\([^()]*\)")
 _WIKILINK: Final = re.compile(r"\[\[(?:[^\[\]|]*\|)?([^\[\]|]*)\]\]")
-_EMPHASIS: Final = re.compile(r"`+|\*+(?=\S)|(?<=\S)\*+|\b__|__\b")
+_EMPHASIS: Final = re.compile(r"(?<!\\)(?:`+|\*+(?=\S)|(?<=\S)\*+|\b__|__\b)")
 _ESCAPE: Final = re.compile(r"\\([!-/:-@\[-`{-~])")
 _WORD: Final = re.compile(r"\w+(?:[-.]\w+)*")
 
@@ -46,7 +46,7 @@ def short_title(title: str) -> str:
     line = " ".join(title.split())
     if len(line) <= _LONGEST:
         return line
-    return line[:_LONGEST].rpartition(" ")[0] or line[:_LONGEST]
+    return line[: _LONGEST + 1].rpartition(" ")[0] or line[:_LONGEST]
 
 
 def default_keywords(title: str, headings: Iterable[str]) -> tuple[str, ...]:

@@ -127,6 +127,9 @@ def test_uncounted_retries_never_end_and_wait_at_most_two_seconds(queue, clock):
     assert list(queue.dead("t")) == []
     queue.retry(queue.take("t", HOLD))
     assert queue.next_due("t") - clock.now() == pytest.approx(0.2)
+    clock.advance(1.0)
+    queue.retry(queue.take("t", HOLD), counts=False)
+    assert queue.next_due("t") - clock.now() == pytest.approx(0.1)
 
 
 def test_consumers_that_die_each_time_count_too(queue, clock):

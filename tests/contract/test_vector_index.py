@@ -239,12 +239,17 @@ def test_a_collection_without_dense_vectors(engine):
 
 
 @pytest.mark.parametrize(
-    "vector",
-    [(float("nan"), 0.0, 0.0, 0.0), (0.0, float("inf"), 0.0, 0.0), (0.0, 0.0, 0.0, float("-inf")), (0.0,) * 4],
+    ("vector", "reason"),
+    [
+        ((float("nan"), 0.0, 0.0, 0.0), "NaN"),
+        ((0.0, float("inf"), 0.0, 0.0), "infinity"),
+        ((0.0, 0.0, 0.0, float("-inf")), "infinity"),
+        ((0.0,) * 4, "no direction"),
+    ],
 )
-def test_a_vector_that_is_no_direction_stores_nothing(store, vector):
+def test_a_vector_that_is_no_direction_stores_nothing(store, vector, reason):
     """When it fails: Edge stores NaN without a word, so `check_points` has to stand before the first write."""
-    with pytest.raises(EmbeddingInvalid) as caught:
+    with pytest.raises(EmbeddingInvalid, match=reason) as caught:
         store.upsert(make_point(ordinal=0), make_point(ordinal=1, vector=vector), make_point(ordinal=2))
     assert caught.value.position == 1
     assert store.count() == 0

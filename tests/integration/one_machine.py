@@ -1,5 +1,5 @@
-"""One machine under a frozen clock: a real folder, SQLite and Qdrant Edge, the hashing embedder, and readers who look at
-every step boundary. Shared by the state machine, the crash points and the soak.
+"""One machine under a frozen clock: a real folder, SQLite and Qdrant Edge, the hashing embedder, and readers who look
+at every step boundary. Shared by the state machine, the crash points and the soak.
 """
 
 import re

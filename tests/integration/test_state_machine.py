@@ -1,5 +1,5 @@
 """Any order of writing, deleting, scanning, delivering twice, late or reordered, and being killed, ends with the index
-equal to the folder, and no reader on the way sees half a document. When it fails, read the steps from the first kill on.
+equal to the folder, and no reader on the way sees half a document. When it fails, read the steps from the first kill.
 """
 
 import os

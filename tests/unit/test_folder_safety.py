@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from common.adapters.folder import drafts
-from common.adapters.folder.bucket import MARKER, Bucket, open_bucket
+from common.adapters.folder.bucket import MARKER, open_bucket
 from common.adapters.folder.objects import FolderObjectStore
 from common.adapters.folder.scan import FolderScan
 from common.adapters.frozen_clock import FrozenClock
@@ -70,6 +70,7 @@ def test_a_link_to_a_folder_leads_nowhere(store, outside, name):
     (base / name).parent.symlink_to(outside)
     ref = ObjectRef("acme", name)
     holds_nothing(store, ref)
+    assert FolderScan(store).scan().links_and_devices == [f"acme/{name.removesuffix('/secret.md')}"]
     with pytest.raises(Refused) as refused:
         store.write(ref, b"x")
     assert refused.value.status == 409
@@ -209,42 +210,6 @@ def test_a_root_that_is_not_the_bucket_is_unavailable_never_empty(store, tmp_pat
         open_bucket(root, store.bucket.id)
 
 
-def test_a_new_catalog_makes_the_folder_and_marks_it_once(tmp_path):
-    bucket = open_bucket(tmp_path / "x" / "bucket", None)
-    assert (bucket.root / MARKER).read_text().strip() == bucket.id
-    assert open_bucket(bucket.root, bucket.id) == bucket
-    assert open_bucket(bucket.root, None) == bucket
-    assert [path.name for path in bucket.root.iterdir()] == [MARKER]
-
-
-def test_a_new_catalog_takes_a_folder_that_already_holds_files(tmp_path):
-    (tmp_path / "acme").mkdir()
-    (tmp_path / "acme/a.md").write_text("x")
-    assert open_bucket(tmp_path, None).id
-
-
-def test_a_known_bucket_is_never_made_anew(tmp_path):
-    for root in (tmp_path / "missing", tmp_path):
-        with pytest.raises(DataFolderError, match=r"[Rr]estore"):
-            open_bucket(root, "an id")
-        assert not (root / MARKER).exists()
-    other = open_bucket(tmp_path, None)
-    with pytest.raises(DataFolderError, match=other.id):
-        open_bucket(tmp_path, "an id")
-
-
-def test_a_bucket_reached_by_a_link_is_the_folder_behind_it(tmp_path):
-    bucket = open_bucket(tmp_path / "real", None)
-    (tmp_path / "link").symlink_to(bucket.root)
-    assert open_bucket(tmp_path / "link", bucket.id) == bucket
-
-
-def test_a_root_that_is_a_file_says_so(tmp_path):
-    (tmp_path / "file").write_text("x")
-    with pytest.raises(DataFolderError):
-        open_bucket(tmp_path / "file", None)
-
-
 @contextmanager
 def without_privileges() -> Iterator[None]:
     """Permissions mean nothing to root, so root looks as nobody."""
@@ -300,8 +265,3 @@ def test_no_descriptor_is_left_open(store, outside):
         FolderScan(store).scan()
         store.delete(ref, stat.generation)
     assert len(list(Path("/proc/self/fd").iterdir())) == before
-
-
-def test_a_missing_bucket_object_says_which(tmp_path):
-    with pytest.raises(Unavailable, match="cannot be opened"), Bucket(tmp_path / "no", "id").top():
-        pass

@@ -20,6 +20,7 @@ from common.adapters.sqlite.connection import Database
 from common.adapters.sqlite.generations import SqliteGenerations
 from common.domain.errors import Superseded
 from common.domain.objects import ObjectRef
+from tests.contract.stores import InterruptedGenerations
 
 REF = ObjectRef("acme", "a.md")
 
@@ -211,10 +212,29 @@ def test_a_delete_that_finds_the_file_already_gone_still_tells_of_it_once(store,
     assert [change.kind for change in changes] == ["finalize", "delete"]
 
 
-def test_content_that_changes_within_the_tick_of_a_read_is_not_handed_out(store):
-    """The times cannot tell; the content that the generation stands for can."""
-    generation = store.write(REF, b"1234").generation
-    times, _, _ = store.versions.generations.current(REF)[0].partition("#")
-    store.versions.generations.settle(REF, generation, f"{times}#of other bytes")
+@pytest.fixture
+def interrupted(tmp_path, clock) -> FolderObjectStore:
+    return FolderObjectStore(open_bucket(tmp_path / "bucket", None), InterruptedGenerations(), lambda _: None, clock)
+
+
+def test_an_old_file_that_changes_while_it_is_read_is_superseded(interrupted, clock):
+    generation = interrupted.write(REF, b"1234").generation
+    clock.advance(YOUNG_SECONDS + 1)
+    path = interrupted.bucket.root / REF.key
+    interrupted.versions.generations.interrupt = lambda: path.write_bytes(b"5678")
     with pytest.raises(Superseded):
-        store.read(REF, generation, 0)
+        interrupted.read(REF, generation, 0)
+
+
+def test_content_that_changes_within_the_tick_of_a_read_is_not_handed_out(interrupted):
+    """No time tells of it, so the generation is made to stand for other content once the file has been recognised."""
+    generation = interrupted.write(REF, b"1234").generation
+    generations = interrupted.versions.generations
+    times, _, _ = generations.inner.current(REF)[0].partition("#")
+
+    def after_recognising() -> None:
+        generations.interrupt = lambda: generations.settle(REF, generation, f"{times}#of other bytes")
+
+    generations.interrupt = after_recognising
+    with pytest.raises(Superseded, match="while it was being read"):
+        interrupted.read(REF, generation, 0)

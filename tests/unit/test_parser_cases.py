@@ -151,14 +151,10 @@ def test_binary_data_under_a_text_name_is_never_text() -> None:
 def test_mails_in_mails_are_opened_only_so_deep() -> None:
     data = b"Subject: fundo\n\nfim\n"
     for depth in range(5):
-        data = (
-            (
-                b"Subject: %d\nContent-Type: multipart/mixed; boundary=b%d\n\n--b%d\n\ncorpo\n--b%d\nContent-Type: message/rfc822\n"
-                b"Content-Disposition: attachment; filename=m.eml\n\n" % (depth, depth, depth, depth)
-            )
-            + data
-            + b"\n--b%d--\n" % depth
-        )
+        mark = b"b%d" % depth
+        head = b"Subject: %s\nContent-Type: multipart/mixed; boundary=%s\n\n--%s\n\ncorpo\n--%s\n" % ((mark,) * 4)
+        part = b"Content-Type: message/rfc822\nContent-Disposition: attachment; filename=m.eml\n\n"
+        data = head + part + data + b"\n--%s--\n" % mark
     parsed = PARSER.parse(data, "a.eml")
     sources = [document.source for document in parsed.documents]
     assert sources == ["a.eml", "a.eml!/m.eml", "a.eml!/m.eml!/m.eml", "a.eml!/m.eml!/m.eml!/m.eml"]

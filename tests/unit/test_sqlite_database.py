@@ -7,13 +7,13 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
 
 from common.adapters.frozen_clock import FrozenClock
-from common.adapters.sqlite.connection import Database, check
+from common.adapters.sqlite.connection import IDLE_CONNECTIONS, Database, check
 from common.adapters.sqlite.generations import SqliteGenerations
 from common.adapters.sqlite.queue import SqliteQueue
 from common.adapters.sqlite.schema import VERSION
@@ -76,6 +76,13 @@ def garble_pages(path: Path) -> None:
 
 def empty(path: Path) -> None:
     path.write_bytes(b"")
+
+
+def test_an_empty_file_is_told_of_as_cut_off(path):
+    path.parent.mkdir()
+    path.write_bytes(b"")
+    with pytest.raises(DataFolderError, match="cut off"):
+        Database(path)
 
 
 @pytest.mark.parametrize("damage", [cut, garble_header, garble_pages, empty])
@@ -222,15 +229,17 @@ def test_closed_is_unavailable_even_for_a_connection_that_was_in_use(path):
         database.fact("key")
 
 
-def test_threads_that_come_and_go_leave_no_connection_each(path):
+def test_connections_are_used_again_and_only_so_many_are_kept(path):
     with closing(Database(path)) as database:
         for _ in range(60):
             thread = threading.Thread(target=database.fact, args=("key",))
             thread.start()
             thread.join()
-        with ThreadPoolExecutor(40) as pool:
-            list(pool.map(lambda n: database.remember("key", str(n)), range(200)))
-        assert len(database._idle) <= 16
+        assert len(database._idle) == 1
+        with ExitStack() as borrowed:
+            for _ in range(30):
+                borrowed.enter_context(database.read())
+        assert len(database._idle) == IDLE_CONNECTIONS
 
 
 WRITER = """

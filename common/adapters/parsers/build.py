@@ -10,7 +10,10 @@ from common.adapters.parsers.refusals import limit
 from common.domain.documents import Block, BlockKind, JsonValue, Link, ParsedDocument
 from common.domain.titles import default_keywords, file_title, short_title
 
-_UNWANTED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u00ad\ufeff\ufffe\uffff\ufffd\ud800-\udfff]")
+_CONTROLS = "\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u00ad\ufeff\ufffe\uffff\ufffd\ud800-\udfff"
+_UNWANTED = re.compile(f"[{_CONTROLS}]")
+# One look tells the many pieces that need no cleaning from the few that do.
+_DIRTY = re.compile(f"[{_CONTROLS}\r\u2028\u2029\u0085]|[ \t\u00a0](?=\n|$)|\n{{3}}")
 _BLANKS = re.compile("[ \t\u00a0]+(?=\n|$)")
 _GAPS = re.compile("\n{3,}")
 _SPACES = re.compile(r"\s+")
@@ -23,7 +26,7 @@ _MAX_TITLES = 50
 
 def clean(text: str) -> str:
     """NFC, line feeds only, without control and replacement characters and without blanks at line ends."""
-    if not (text.isascii() and text.isprintable()):
+    if _DIRTY.search(text) or not unicodedata.is_normalized("NFC", text):
         text = _UNWANTED.sub("", _LINE_ENDS.sub("\n", text))
         text = _GAPS.sub("\n\n", _BLANKS.sub("", unicodedata.normalize("NFC", text)))
     return text.rstrip(" \n").lstrip("\n")
@@ -56,6 +59,7 @@ class TextBuilder:
         self._length = 0
         self._blocks: list[Block] = []
         self._path: list[tuple[int, str]] = []
+        self._headings: tuple[str, ...] = ()
         self._titles: list[str] = []
         self._links: list[tuple[int, str, str]] = []
         self.warnings: list[str] = []
@@ -68,7 +72,7 @@ class TextBuilder:
     @property
     def headings(self) -> tuple[str, ...]:
         """The path of titles that the next piece stands under."""
-        return tuple(title for _, title in self._path)
+        return self._headings
 
     @property
     def position(self) -> int:
@@ -124,6 +128,7 @@ class TextBuilder:
         while self._path and self._path[-1][0] >= level:
             self._path.pop()
         self._path.append((level, text))
+        self._headings = tuple(title for _, title in self._path)
         self.title = self.title or text
         if len(self._titles) < _MAX_TITLES:
             self._titles.append(text)
@@ -135,6 +140,7 @@ class TextBuilder:
             self._path.pop()
         if text:
             self._path.append((level, one_line(text)))
+        self._headings = tuple(title for _, title in self._path)
 
     def table(self, rows: Sequence[Sequence[str]], *, page: int | None = None, head: bool = True) -> None:
         """A Markdown table; its first row is the header that later parts repeat, unless `head` is False."""

@@ -18,7 +18,6 @@ from common.domain.documents import Parsed
 # PDFium keeps process-wide state and is not safe to enter twice at once.
 _PDFIUM = Lock()
 _LOW_TEXT = 25  # letters and digits per page
-_JUDGED = 50  # pages
 _OCR_SCALE = 2.5  # times 72 dpi
 _FORGETTABLE = re.compile(
     r"^(untitled|microsoft word|document\d*|.*\.(docx?|pdf|odt|indd|tex|pptx?|xlsx?))\b", re.IGNORECASE
@@ -97,10 +96,17 @@ def _judge(builder: TextBuilder, pages: Sequence[Page], recognised: set[int]) ->
         raise no_text("PDF", f"only pictures (pages {_numbers(drawn)})")
     if drawn and not builder.empty:
         builder.warn(f"Pages with pictures and no text layer: {_numbers(drawn)}; text in pictures needs OCR.")
-    shown = [page for page in pages if page.drawn][:_JUDGED]
-    letters = sum(sum(map(str.isalnum, line.text)) for page in shown for line in page.lines)
-    if letters and letters < _LOW_TEXT * len(shown):
-        builder.warn(f"Low text: {letters} letters on {len(shown)} pages; the rest may be pictures (OCR).")
+    _flag_low_text(builder, [page for page in pages if page.drawn])
+
+
+def _flag_low_text(builder: TextBuilder, pages: Sequence[Page]) -> None:
+    letters = 0
+    for page in pages:
+        letters += sum(sum(map(str.isalnum, line.text)) for line in page.lines)
+        if letters >= _LOW_TEXT * len(pages):
+            return
+    if letters:
+        builder.warn(f"Low text: {letters} letters on {len(pages)} pages; the rest may be pictures (OCR).")
 
 
 def _numbers(pages: Sequence[int]) -> str:

@@ -18,7 +18,8 @@ _PROSE_OF_TWO = 45
 _FIGURES = 0.25  # of the characters: more digits than that make a row of a table
 _MOSTLY = 0.6  # of the lines have no room for the word that follows
 _INDENT = 0.9  # of the size
-_SAME_SIZE = 1.06
+_OTHER_SIZE = 1.27  # times: lines of so different sizes are no one paragraph
+_SCRIPT = 3  # letters: what is as short may be an index or a power
 _HEADING = 1.15  # times the body's size
 _HEADING_LENGTH = 160
 _HEADING_SHARE = 0.2  # of all characters: more than that is no heading but a second body size
@@ -40,11 +41,12 @@ class Piece(NamedTuple):
 
 def heading_sizes(pages: Sequence[Page]) -> dict[float, int]:
     """Size (in half points) to heading level, for the sizes clearly above the one most text is set in."""
-    by_size: Counter[float] = Counter()
+    counts: dict[float, int] = {}
     for page in pages:
         if page.placed:
             for line in page.lines:
-                by_size[line.size] += len(line.text)
+                counts[line.size] = counts.get(line.size, 0) + len(line.text)
+    by_size = Counter(counts)
     if not by_size:
         return {}
     body = by_size.most_common(1)[0][0]
@@ -116,18 +118,19 @@ def _breaks(group: list[Line], line: Line) -> bool:
     if _same_row(last, line):
         return False
     smaller, larger = (last.size, line.size) if last.size < line.size else (line.size, last.size)
-    if larger > smaller * _SAME_SIZE * 1.2 and min(len(last.text), len(line.text)) > 3:  # noqa: PLR2004 - not a script
-        return True
     step = last.last_y - line.y
+    if step > _LEADING * smaller and step > _LEADING:
+        return True
+    if larger > smaller * _OTHER_SIZE and len(last.text) > _SCRIPT and len(line.text) > _SCRIPT:
+        return True
     if step < -larger:
         # The next column or a place higher up: the sentence may go on there.
         return last.text.endswith(_SENTENCE_END) or line.text[:1].isupper()
-    if step > _LEADING * max(smaller, 1.0):
-        return True
     if _BULLET.match(line.text):
         return True
-    indented = line.x - min(part.x for part in group) > _INDENT * line.size
-    return indented and last.text.endswith(_SENTENCE_END) and len(group) > 1
+    if len(group) == 1 or not last.text.endswith(_SENTENCE_END):
+        return False
+    return line.x - min(part.x for part in group) > _INDENT * line.size
 
 
 def _piece(group: list[Line], level: int) -> Piece:

@@ -8,6 +8,7 @@ import pypdfium2.raw as pdfium
 
 _MAX_ANNOTATIONS = 1_000
 _MANY_STROKES = 20
+_SAMPLED = 40  # lines that tell a page's direction
 _NOTES = frozenset(
     {
         pdfium.FPDF_ANNOT_TEXT,
@@ -86,14 +87,14 @@ def _lines(text_page: Any) -> tuple[Line, ...]:  # noqa: ANN401
     for raw in text.split("\r\n"):
         shown = raw.strip()
         if shown:
-            first = offset + len(raw) - len(raw.lstrip())
+            first = offset if raw[0] == shown[0] else offset + raw.index(shown[0])
             last = first + len(shown) - 1
             if at:
                 first, last = at(text_page, first), at(text_page, last)
             get_box(text_page, first, rect_at)
             get_origin(text_page, first, x_at, y_at)
             # Half points are as fine as sizes need to be told apart.
-            size, left, base = round((rect.top - rect.bottom) * 2) / 2, x.value, y.value
+            left, base, size = x.value, y.value, int((rect.top - rect.bottom) * 2 + 0.5) / 2
             get_box(text_page, last, rect_at)
             if "\ufffe" in shown:
                 get_origin(text_page, last, x_at, y_at)
@@ -112,7 +113,7 @@ def _holds_pictures(page: Any) -> bool:  # noqa: ANN401
 
 
 def _runs_rightwards(lines: tuple[Line, ...]) -> bool:
-    long = [line for line in lines if len(line.text) > 3]  # noqa: PLR2004 - shorter ones have no direction
+    long = [line for line in lines[:_SAMPLED] if len(line.text) > 3]  # noqa: PLR2004 - shorter ones have no direction
     across = sum(line.right - line.x > abs(line.last_y - line.y) for line in long)
     return across * 2 > len(long)
 

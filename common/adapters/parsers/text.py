@@ -111,7 +111,7 @@ def _by_code_page(data: bytes, error: UnicodeDecodeError) -> str:
 
 def _not_text(data: bytes) -> DocumentError:
     controls = len(data) - len(data.translate(None, _CONTROLS))
-    if controls <= _BINARY_SHARE * len(data):
+    if controls - data.count(0) <= _BINARY_SHARE * len(data) and data.count(0) * 4 <= len(data):
         return _bad_encoding("It holds NUL bytes")
     return DocumentError(
         "UNSUPPORTED",

@@ -126,7 +126,7 @@ class SqliteQueue:
     def revive(self, topic: str) -> int:
         with self._database.transaction() as connection:
             changed = connection.execute(
-                "UPDATE messages SET held = 0, due = MIN(due, ?) WHERE topic = ? AND held AND dead = 0",
+                "UPDATE messages SET held = 0, due = ? WHERE topic = ? AND held AND dead = 0",
                 (self._clock.now(), topic),
             )
             return changed.rowcount

@@ -1,0 +1,56 @@
+# Two commands do everything: `make demo` and `make test`. They need Python 3.11+, make and the package registry.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+MODELS := .models
+export KB_MODEL_DIR ?= $(MODELS)
+DEMO := $(BIN)/fichario --data .fichario-demo
+
+.PHONY: demo test lint soak bench lock clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make demo   index the sample documents and ask three questions"
+	@echo "make test   run all tests"
+	@echo "make lint   ruff, mypy, import rules"
+	@echo "make soak   the long runs: kills, schedules, readers"
+	@echo "make bench  the measurements of README"
+
+$(VENV)/installed: requirements.lock pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.lock
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@touch $@
+
+$(MODELS)/%/manifest.json: | $(VENV)/installed
+	$(BIN)/fichario models prepare $* --folder $(MODELS)
+
+demo: $(VENV)/installed $(MODELS)/e5-small-enpt/manifest.json
+	@rm -rf .fichario-demo
+	$(DEMO) ingest tests/corpus/travel --base viagens
+	$(DEMO) search "A que horas parte a van do aeroporto de Salvador?" --base viagens --top-k 1
+	$(DEMO) search "I sleep with a CPAP machine, what happens when the lodge has no power at night?" --base viagens --top-k 1
+	$(DEMO) search "Qual é a capital da Mongólia?" --base viagens; test $$? -eq 3
+
+test: $(VENV)/installed $(MODELS)/e5-small-enpt/manifest.json $(MODELS)/e5-small/manifest.json $(MODELS)/all-MiniLM-L6-v2/manifest.json
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+soak: $(VENV)/installed $(MODELS)/e5-small-enpt/manifest.json
+	$(BIN)/python -m pytest tests/soak -m "" -p no:cacheprovider --durations=10
+
+bench: $(VENV)/installed $(MODELS)/e5-small-enpt/manifest.json $(MODELS)/e5-small/manifest.json
+	$(BIN)/python -m tests.bench
+
+lock: $(VENV)/installed
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv pip compile -q pyproject.toml --all-extras --universal --python-version 3.11 --generate-hashes \
+		--no-emit-index-url --no-header -o requirements.lock
+
+clean:
+	rm -rf $(VENV) $(MODELS) .fichario-demo
