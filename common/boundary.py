@@ -111,6 +111,7 @@ class _SourceConverter(PathConverter):
     """A document's source: any path, slashes included."""
 
     regex = ".+?"
+    part_isolating = False
 
 
 def answer(body: Any, status: int = 200, **headers: str) -> Response:  # noqa: ANN401 - JSON-ready data

@@ -9,7 +9,7 @@ from common.domain.errors import Refused
 
 Scope = Literal["read", "write", "admin"]
 _RANK: Final[Mapping[str, int]] = {"read": 0, "write": 1, "admin": 2}
-_LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
+LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class Headers(Protocol):
@@ -20,7 +20,9 @@ class Headers(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """`bases` None means every base: only the operator of one machine, who owns the files anyway, has that."""
+    """`bases` None means every base: what the operator has who owns the files of one machine, or whom the configuration
+    grants it by name; no token can claim it. `scopes` is by base, `*` standing for those it does not name.
+    """
 
     bases: frozenset[str] | None
     scopes: Mapping[str, Scope]
@@ -40,12 +42,12 @@ Authenticate = Callable[[Headers], Identity]
 def loopback_only(headers: Headers) -> Identity:
     """`KB_AUTH=none`: everything, but only for requests that a program on this machine sends (RULES 21)."""
     host = headers.get("Host") or ""
-    if _hostname(f"//{host}") not in _LOOPBACK:
+    if _hostname(f"//{host}") not in LOOPBACK:
         raise Refused(
             403, "FOREIGN_HOST", "Without authentication only loopback names are answered, such as localhost."
         )
     origin = headers.get("Origin")
-    if origin and (_hostname(origin) not in _LOOPBACK or urlsplit(origin).netloc != host):
+    if origin and (_hostname(origin) not in LOOPBACK or urlsplit(origin).netloc != host):
         raise Refused(403, "FOREIGN_ORIGIN", "Without authentication pages of other sites are refused.")
     return Identity(None, {"*": "admin"})
 

@@ -42,7 +42,8 @@ class DataFolder:
             if time.monotonic() >= until:
                 os.close(self._lock)
                 raise DataFolderError(
-                    f"The data folder {path} is in use by another process. Stop it, or name another folder with --data."
+                    f"The data folder {path} is in use by another process. Stop it or name another one with --data.",
+                    locked=True,
                 )
             time.sleep(_PAUSE)
 

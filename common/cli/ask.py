@@ -9,7 +9,6 @@ from typing import Any, Final
 
 import click
 
-
 from common.cli.api import Api, route
 from common.cli.output import Context
 from common.cli.read import base_option

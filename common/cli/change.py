@@ -10,7 +10,6 @@ from typing import Any, Final
 
 import click
 
-
 from common.cli.api import Api, header_text, route, rows
 from common.cli.output import Context
 from common.cli.read import base_option

@@ -1,6 +1,6 @@
 """The command line: `fichario`. Every command speaks the HTTP contract, to a running server or in this process."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import click
@@ -61,8 +61,8 @@ def _with_options(callback: F) -> Callable[..., Any]:
     return run
 
 
-def build(connect: Connect) -> click.Group:
-    """The whole command line; `connect` opens the functions for a command."""
+def build(connect: Connect, more: Sequence[click.Command] = ()) -> click.Group:
+    """The whole command line; `connect` opens the functions for a command, `more` are commands of where it runs."""
 
     @click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]}, params=_global_options())
     @click.version_option(package_name="fichario")
@@ -74,7 +74,7 @@ def build(connect: Connect) -> click.Group:
         context.meta["options"] = options
         context.meta["connect"] = connect
 
-    for command in (*change.COMMANDS, *ask.COMMANDS, *read.COMMANDS):
+    for command in (*more, *change.COMMANDS, *ask.COMMANDS, *read.COMMANDS):
         fichario.add_command(command)
 
     @fichario.group(name="models", cls=Group)

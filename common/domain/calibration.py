@@ -13,6 +13,11 @@ from common.domain.records import Gate
 
 LEAST_PASSAGES: Final = 20
 """Below it the model's own constant serves: leaving out a passage and its neighbours would leave nothing to ask."""
+LEAST_TRIALS: Final = 30
+LEAST_AUC: Final = 0.65
+"""With fewer questions, or values that hardly tell answered from unanswered ones (copies of one passage, tables without
+sentences), a fitted cut would be noise and the model's constant serves.
+"""
 LEFT_OUT: Final = 5
 """Nearest neighbours left out with the source: the source alone gives a cut too low, as its neighbours half answer."""
 F1_TOLERANCE: Final = 0.003
@@ -44,23 +49,27 @@ def fit_cut(trials: Sequence[Trial]) -> float:
 def _middle_of_best(trials: Sequence[Trial]) -> float:
     by_cut = list(f1_by_cut([trial.answered for trial in trials], [trial.unanswered for trial in trials]))
     best = max(f1 for _, f1 in by_cut)
-    near = [cut for cut, f1 in by_cut if f1 >= best - F1_TOLERANCE]
-    return (min(near) + max(near)) / 2
+    near = [place for place, (_, f1) in enumerate(by_cut) if f1 >= best - F1_TOLERANCE]
+    # Every cut down to the next lower value decides alike, so the range ends there.
+    lowest = min(near[-1] + 1, len(by_cut) - 1)
+    return (by_cut[near[0]][0] + by_cut[lowest][0]) / 2
 
 
-def fit_gate(med: float, sd: float, trials: Sequence[Trial], passages: int) -> Gate:
+def fit_gate(med: float, sd: float, trials: Sequence[Trial], passages: int) -> Gate | None:
     """The gate with its cut fitted on all trials, and its rates: `auc`, the number of `questions`, and `f1`, `kept` of
     the answerable and `refused` of the unanswerable for cuts fitted on one half and measured on the other, both ways.
+
+    None where the trials are too few or too alike to fit anything.
     """
     overall = auc([trial.answered for trial in trials], [trial.unanswered for trial in trials])
+    if len(trials) < LEAST_TRIALS or overall < LEAST_AUC:
+        return None
     rates = {"auc": overall, "questions": float(len(trials)), **_held_out(trials)}
     return Gate(med, sd, fit_cut(trials), fitted=True, passages=passages, rates=rates)
 
 
 def _held_out(trials: Sequence[Trial]) -> dict[str, float]:
     halves = trials[::2], trials[1::2]
-    if not all(halves):
-        return {}
     measured = []
     for fitted_on, held_out in (halves, halves[::-1]):
         values = [trial.answered for trial in held_out], [trial.unanswered for trial in held_out]

@@ -11,7 +11,7 @@ from common.domain.coverage import dropped_ranges
 from common.domain.documents import Block, ParsedDocument, Passage
 from common.domain.grouping import group_by_paragraph, group_by_size, units
 from common.domain.splitting import find_cut, is_blank, trim
-from common.domain.titles import file_title, without_markup
+from common.domain.titles import file_title, plain_title
 from common.domain.tokens import TokenEnds, TokenMap, map_tokens
 
 CHUNKING_VERSION: Final = 1
@@ -96,14 +96,12 @@ class _Chunker:
             waiting = [span]
             while waiting:
                 piece = waiting.pop()
-                context = self._context(piece, previous)
-                if self.size(piece.start, piece.end) > piece.limit or not self._fits(context, piece):
-                    halves = self._halve(piece)
-                    if halves:
-                        waiting += reversed(halves)
-                        continue
-                    context = ""
-                yield piece, context
+                context = self._fitting_context(piece, previous)
+                halves = self._halve(piece) if context is None else []
+                if halves:
+                    waiting += reversed(halves)
+                    continue
+                yield piece, context or ""
                 previous = piece
 
     def _spans(self) -> Iterator[_Span]:
@@ -126,9 +124,13 @@ class _Chunker:
         ranges = (trim(text, span.start, cut), trim(text, cut, span.end))
         return [replace(span, start=start, end=end) for start, end in ranges if start < end]
 
-    def _fits(self, context: str, span: _Span) -> bool:
-        embedded = context + self.document.text[span.start : span.end]
-        return len(self.token_ends(embedded)) + self.settings.reserved <= self.settings.window
+    def _fitting_context(self, span: _Span, previous: _Span | None) -> str | None:
+        """The passage's context, None when the passage is too long."""
+        if self.size(span.start, span.end) > span.limit:
+            return None
+        context = self._context(span, previous)
+        tokens = len(self.token_ends(context + self.document.text[span.start : span.end]))
+        return context if tokens + self.settings.reserved <= self.settings.window else None
 
     def _limit(self, block: Block, most: int) -> int:
         """Tokens of text that go into one passage of `most` tokens beside its context."""
@@ -166,13 +168,13 @@ class _Chunker:
         return shorten(path + extra, self._context_limit, self.token_ends) if extra else path
 
     def _path(self, block: Block, own: str) -> tuple[str, int]:
-        """The title and the headings that stand neither in each other nor in the passage itself, and their tokens."""
+        """Title and heading path as one line, without the headings in the passage's `own` text, and its tokens."""
         names = block.headings
         if self.title and self.title not in names:
             names = (self.title, *names)
         if own:
-            own += without_markup(own)
-            names = tuple(name for name in names if name not in own)
+            present = {plain_title(line.strip("# \t\r")) for line in own.split("\n")}
+            names = tuple(name for name in names if name not in present)
         if names not in self.paths:
             line = f"{_SEPARATOR.join(names)}\n" if names else ""
             line = shorten(line, self._context_limit, self.token_ends)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 from common.domain.documents import Dropped, ParsedDocument, Passage
@@ -50,15 +51,13 @@ def coverage(document: ParsedDocument, passages: Sequence[Passage], token_ends: 
     if not gaps:
         return Coverage(embedded, embedded)
     tokens = map_tokens(document, token_ends)
-    dropped = dropped_ranges(document)
     warnings = []
     layout = 0
-    for gap in gaps:
-        for start, end, reason in _explained(*gap, dropped):
-            count = tokens.count(start, end)
-            if reason and count:
-                warnings.append(f"characters {start}-{end}: {reason} ({count} tokens)")
-            layout += 0 if reason or is_blank(document.text[start:end]) else count
+    for start, end, reason in _explained(gaps, dropped_ranges(document)):
+        count = tokens.count(start, end)
+        if reason and count:
+            warnings.append(f"characters {start}-{end}: {reason} ({count} tokens)")
+        layout += 0 if reason or is_blank(document.text[start:end]) else count
     if layout:
         warnings.append(f"rules and other layout between passages are not embedded ({layout} tokens)")
     return Coverage(len(tokens.ends), embedded, tuple(warnings))
@@ -74,14 +73,20 @@ def _gaps(document: ParsedDocument, passages: Iterable[Passage]) -> Iterator[tup
         yield position, len(document.text)
 
 
-def _explained(start: int, end: int, dropped: Sequence[Dropped]) -> Iterator[tuple[int, int, str]]:
-    """The parts of a gap with the reason of each, empty for layout."""
-    for hole in dropped:
-        if hole.end <= start or hole.start >= end:
-            continue
-        if hole.start > start:
-            yield start, hole.start, ""
-        yield max(start, hole.start), min(end, hole.end), hole.reason
-        start = min(end, hole.end)
-    if start < end:
-        yield start, end, ""
+def _explained(gaps: Iterable[tuple[int, int]], dropped: Sequence[Dropped]) -> Iterator[tuple[int, int, str]]:
+    """The parts of the gaps with the reason of each, empty for layout."""
+    passed = 0
+    for gap_start, end in gaps:
+        start = gap_start
+        while passed < len(dropped) and dropped[passed].end <= start:
+            passed += 1
+        for hole in islice(dropped, passed, None):
+            if hole.start >= end:
+                break
+            if hole.start > start:
+                yield start, hole.start, ""
+            if hole.end > start:
+                yield max(start, hole.start), min(end, hole.end), hole.reason
+            start = max(start, min(end, hole.end))
+        if start < end:
+            yield start, end, ""

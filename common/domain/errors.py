@@ -119,4 +119,8 @@ class ModelFilesDiffer(Misconfigured):
 
 
 class DataFolderError(Misconfigured):
-    """The data folder is damaged, locked by another process, or not what the catalog knows."""
+    """The data folder is damaged, `locked` by another process, or not what the catalog knows."""
+
+    def __init__(self, message: str, *, locked: bool = False) -> None:
+        super().__init__(message)
+        self.locked = locked

@@ -90,7 +90,9 @@ _SHEBANG: Final = re.compile(
     r"#![^\n]*?\b(?:(bash|dash|ksh|zsh|sh)|(python)|(ruby)|(node|deno|bun)|(perl)|(php)|(lua)|(Rscript))[\d.]*(?:\s|$)"
 )
 _SHEBANG_LANGUAGES: Final = ("shell", "python", "ruby", "javascript", "perl", "php", "lua", "r")
-_CPP_HEADER: Final = re.compile(r"^[ \t]*(?:class|namespace|template|using|public:|private:|protected:)\b", re.MULTILINE)
+_CPP_HEADER: Final = re.compile(
+    r"^[ \t]*(?:class|namespace|template|using|public:|private:|protected:)\b", re.MULTILINE
+)
 
 
 def extension(name: str) -> str:

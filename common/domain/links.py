@@ -133,7 +133,10 @@ def _in_segment(segment: str, labels: Mapping[str, str]) -> Iterator[Found]:
 def _bracketed(segment: str, labels: Mapping[str, str]) -> Iterator[tuple[int, str, str, tuple[int, int]]]:
     """Links with a text in brackets: where they begin, their target, their text, and the range of the target."""
     opened: list[int] = []
+    passed = 0
     for match in _BRACKET.finditer(segment):
+        if match.start() < passed:
+            continue
         if match[0] == "[":
             opened.append(match.start())
             continue
@@ -152,6 +155,7 @@ def _bracketed(segment: str, labels: Mapping[str, str]) -> Iterator[tuple[int, s
             reference = _LABEL.match(segment, end)
             label = _label((reference[1] if reference else "") or shown)
             if label in labels:
+                passed = reference.end() if reference else end
                 yield start, labels[label], shown, (end, end)
 
 

@@ -30,11 +30,10 @@ def file_title(source: str) -> str:
 def plain_title(markup: str) -> str:
     """A heading without its markup and anchor, on one line, at most 200 characters."""
     line = " ".join(markup[: 4 * _LONGEST].split())
-    return short_title(without_markup(_ANCHOR.sub("", line)))
+    return short_title(_without_markup(_ANCHOR.sub("", line)))
 
 
-def without_markup(text: str) -> str:
-    """The text as it is read: links by their text, no emphasis, no escapes."""
+def _without_markup(text: str) -> str:
     if not _MARKUP.search(text):
         return text
     text = _EMPHASIS.sub("", _WIKILINK.sub(r"\1", _LINK.sub(r"\1", text)))

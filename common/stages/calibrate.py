@@ -55,7 +55,7 @@ class _Asked:
 
 def calibrate(base: CalibrationBase, embedder: QueryEmbedder, mode: Mode, prior: Gate, seed: int = 0) -> Gate:
     """The gate fitted on the base. `prior`, the model's constants, is returned for a base of under about 20 passages
-    or one whose passages hold no sentence to ask for.
+    or one whose passages hold too few sentences to ask for.
     """
     import numpy as np  # noqa: PLC0415 - 0.1 s that only a calibration pays
 
@@ -82,7 +82,7 @@ def calibrate(base: CalibrationBase, embedder: QueryEmbedder, mode: Mode, prior:
         for each, question in zip(asked, questions, strict=True)
         if question.kind != "fragment"
     ]
-    return fit_gate(med, sd, trials, count) if trials else prior
+    return fit_gate(med, sd, trials, count) or prior
 
 
 def _questions(base: CalibrationBase, seed: int) -> list[SyntheticQuestion]:

@@ -4,7 +4,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from werkzeug.test import Client
@@ -12,6 +12,7 @@ from werkzeug.test import Client
 from common.adapters.folder.scan import ScanReport
 from common.bootstrap import Runtime, local_runtime
 from common.cli.api import Reply
+from common.identity import Authenticate
 from common.settings import Settings
 from functions.local.app import application
 from functions.local.workers import Workers
@@ -30,11 +31,17 @@ class Machine:
 
 @contextmanager
 def machine(
-    settings: Settings, *, workers: int = 1, patience: float = PATIENCE_SECONDS, allow_mass_removal: bool = False
+    settings: Settings,
+    *,
+    workers: int = 1,
+    patience: float = PATIENCE_SECONDS,
+    allow_mass_removal: bool = False,
+    operator: Callable[[Authenticate], Authenticate] = lambda authenticate: authenticate,
 ) -> Iterator[Machine]:
     """Open the data folder, take note of what changed in the bucket meanwhile, and work the queue until the end."""
     bell = threading.Event()
     runtime = local_runtime(settings, wake=lambda _: bell.set(), patience=patience)
+    runtime = replace(runtime, authenticate=operator(runtime.authenticate))
     try:
         found = runtime.scan.scan(allow_mass_removal=allow_mass_removal)
         crew = Workers(runtime, bell, workers)

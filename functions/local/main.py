@@ -8,6 +8,7 @@ from common.adapters.data_folder import running_server
 from common.cli.api import Api, HttpApi
 from common.cli.main import build
 from common.settings import Settings
+from functions.local.commands import COMMANDS
 
 
 @contextmanager
@@ -26,7 +27,7 @@ def connect(settings: Settings, notice: Callable[[str], None]) -> Iterator[Api]:
 
 def main() -> None:
     """Run one command."""
-    build(connect)(prog_name="fichario")
+    build(connect, COMMANDS)(prog_name="fichario")
 
 
 if __name__ == "__main__":

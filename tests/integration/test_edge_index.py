@@ -12,7 +12,7 @@ import pytest
 
 from common.adapters.edge import folders
 from common.adapters.edge_index import EdgeIndex
-from common.domain.errors import DataFolderError
+from common.domain.errors import DataFolderError, Unavailable
 from common.domain.index import Lookup
 from common.ports import CollectionShape
 from tests.contract.indexes import BASE, OTHER, SHAPE, Opened, fast_folder, make_point, new_collection
@@ -108,6 +108,16 @@ def test_a_failed_creation_leaves_nothing(root):
     with pytest.raises(OSError, match="no space"):
         folders.make(root, new_collection(), folders.Meta(BASE, 4), build)
     assert list(root.iterdir()) == []
+
+
+def test_a_reader_of_a_collection_that_is_dropped_meanwhile_learns_so(store):
+    """When it fails: the engine's own exception, or a silent end, reached the reader."""
+    store.upsert(*(make_point(ordinal=n) for n in range(200)))
+    points = store.index.stored(BASE, store.collection, "docs/bagagem.md", 1)
+    next(points)
+    store.index.drop(BASE, store.collection)
+    with pytest.raises(Unavailable):
+        list(points)
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "../x", "a/b", ".new-x", "a\0", "é" * 10, "x" * 300])

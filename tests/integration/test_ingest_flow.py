@@ -58,7 +58,9 @@ def test_a_shorter_version_leaves_nothing_of_the_longer_one_and_an_empty_one_not
         machine.check({"longo": (version, parts)} if parts else {})
 
 
-@pytest.mark.parametrize(("data", "code"), [(b"\x00\x01binary", "UNSUPPORTED"), (b"text with \x00 inside", "BAD_ENCODING")])
+@pytest.mark.parametrize(
+    ("data", "code"), [(b"\x00\x01binary", "UNSUPPORTED"), (b"text with \x00 inside", "BAD_ENCODING")]
+)
 def test_a_version_that_cannot_be_read_takes_the_older_one_out_of_the_answers(machine, data, code):
     """RULES 4: the file's own fault is its newest outcome."""
     put(machine, "um", content("um", 1, 3))
@@ -139,8 +141,10 @@ def test_names_that_no_reader_wrote_are_skipped_with_a_reason(machine):
         (machine.files / name).write_bytes(b"x")
     put(machine, "um", content("um", 1, 1))
     machine.settle()
-    skipped = {j.ref.name: (j.state, bool(j.reason)) for j in machine.runtime.catalog.jobs(BASE) if j.state == "skipped"}
-    assert skipped == {name: ("skipped", True) for name in names}
+    skipped = {
+        j.ref.name: (j.state, bool(j.reason)) for j in machine.runtime.catalog.jobs(BASE) if j.state == "skipped"
+    }
+    assert skipped == dict.fromkeys(names, ("skipped", True))
     machine.check({"um": (1, 1)})
 
 

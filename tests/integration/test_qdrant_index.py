@@ -105,6 +105,16 @@ def test_a_race_of_creators_ends_in_one_collection():
         other.create(BASE, COLLECTION, CollectionShape(5))
 
 
+def test_a_collection_that_others_made_anew_is_looked_at_again():
+    """When it fails: a remembered dimension outlived its collection, and vectors of another space would be written."""
+    server = RestQdrant()
+    first, second = open_index(server), open_index(server)
+    second.drop(BASE, COLLECTION)
+    second.create(BASE, COLLECTION, CollectionShape(5))
+    with pytest.raises(Misconfigured, match="dimension"):
+        first.create(BASE, COLLECTION, SHAPE)
+
+
 def test_a_collection_with_idf_or_other_vectors_is_not_ours():
     """When it fails: the server's own idf would be applied on top of ours (RULES 13)."""
     server = RestQdrant()

@@ -190,7 +190,9 @@ def test_coverage_of_a_question_without_terms_is_zero():
     assert coverage({}, {1, 2}) == 0.0
 
 
-VOCABULARY = sorted(["deploy", "deployment", "deploys", "depoly", "deplo", "doploy", "xdeploy", "desploy", "dep", "query"])
+VOCABULARY = sorted(
+    ["deploy", "deployment", "deploys", "depoly", "deplo", "doploy", "xdeploy", "desploy", "dep", "query"]
+)
 
 
 def test_prefixes_from_four_letters_and_typos_from_five():

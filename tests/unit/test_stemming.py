@@ -71,6 +71,8 @@ def test_a_stem_begins_as_its_word_does(word):
     assert stem(word)[:2] == word[:2]
 
 
-@pytest.mark.parametrize("word", ["s3", "ec2", "oauth2", "k8s", "aws", "tls", "sha256", "utf8", "файлы", "größe", "配置"])
+@pytest.mark.parametrize(
+    "word", ["s3", "ec2", "oauth2", "k8s", "aws", "tls", "sha256", "utf8", "файлы", "größe", "配置"]
+)
 def test_identifiers_and_foreign_scripts_are_their_own_stem(word):
     assert stem(word) == word

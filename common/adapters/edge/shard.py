@@ -70,8 +70,6 @@ class Shard:
         for start in range(0, len(points), _WRITE):
             batch = points[start : start + _WRITE]
             self._update(UpdateOperation.upsert_points([_engine_point(point) for point in batch]))
-        for point in points:
-            self._places.pop(point.id, None)
 
     def delete(self, condition: Filter) -> None:
         self._update(UpdateOperation.delete_points_by_filter(condition))

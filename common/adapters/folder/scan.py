@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Final
 
 from common.adapters.folder import drafts, tree
-from common.adapters.folder.bucket import HIDDEN_PREFIX
 from common.adapters.folder.objects import FolderObjectStore
 from common.domain.objects import ObjectChange, ObjectRef, is_base_id
 
@@ -64,7 +63,7 @@ class FolderScan:
         named: dict[str, set[str]] = {}
         for path in paths:
             base, _, name = self._key(path).partition("/")
-            if is_base_id(base) and HIDDEN_PREFIX not in {part[: len(HIDDEN_PREFIX)] for part in name.split("/")}:
+            if is_base_id(base):
                 named.setdefault(base, set()).add(name)
         return _joined(
             [self._look_at(base, names, allow_mass_removal=allow_mass_removal) for base, names in sorted(named.items())]

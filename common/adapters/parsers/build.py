@@ -34,6 +34,8 @@ def clean(text: str) -> str:
 
 def one_line(text: str) -> str:
     """`clean` text on a single line, runs of white space as one blank."""
+    if text.isascii() and text.isprintable() and "  " not in text:
+        return text.strip()
     return _SPACES.sub(" ", clean(text)).strip()
 
 

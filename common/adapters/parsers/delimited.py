@@ -7,6 +7,8 @@ import csv
 import io
 import re
 from collections import Counter
+from collections.abc import Iterator
+from itertools import chain, islice
 from typing import Final
 
 from common.adapters.parsers.build import TextBuilder, one_line
@@ -19,6 +21,8 @@ from common.domain.documents import Parsed
 _SEPARATORS: Final = ("\t", ";", "|", ",")
 _QUOTED: Final = re.compile(r"(?<=\")[\t;|,](?=\")")
 _SAMPLE_ROWS = 50
+_ROWS_APART = 20_000
+_SHARED = 400  # letters
 _MAX_CELL = 4 * 1024 * 1024
 
 
@@ -29,8 +33,9 @@ def parse_delimited(data: bytes, name: str, limits: Limits) -> Parsed:
         raise bad_encoding("table")
     csv.field_size_limit(_MAX_CELL)
     builder = TextBuilder("table", characters=limits.characters, separator="\n")
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator_of(text))
     try:
-        _add_rows(builder, list(csv.reader(io.StringIO(text, newline=""), delimiter=separator_of(text))))
+        _add_rows(builder, (row for row in rows if any(cell.strip() for cell in row)))
     except csv.Error as error:
         raise limit("table", f"one of its cells is longer than {_MAX_CELL // 1024:,} KiB") from error
     if builder.empty:
@@ -38,23 +43,30 @@ def parse_delimited(data: bytes, name: str, limits: Limits) -> Parsed:
     return Parsed((builder.document(name, "csv"),))
 
 
-def _add_rows(builder: TextBuilder, rows: list[list[str]]) -> None:
-    # A trailing separator adds a column that never holds anything.
-    while rows and all(not row[-1].strip() if row else True for row in rows) and any(rows):
-        rows = [row[:-1] for row in rows]
-    filled = [row for row in rows if any(cell.strip() for cell in row)]
-    while len(filled) > 2 and _filled(filled[0]) == 1 and _filled(filled[1]) > 1:  # noqa: PLR2004 - title, header, row
-        builder.add(next(cell for cell in filled[0] if cell.strip()))
-        filled = filled[1:]
-    if not filled:
+def _add_rows(builder: TextBuilder, rows: Iterator[list[str]]) -> None:
+    """Titles, the header and the rows, of which only the first are held at once."""
+    first = list(islice(rows, _SAMPLE_ROWS))
+    while len(first) > 2 and _filled(first[0]) == 1 and _filled(first[1]) > 1:  # noqa: PLR2004 - title, header, row
+        builder.add(next(cell for cell in first[0] if cell.strip()))
+        first = first[1:]
+    if not first:
         return
-    header = filled[0] if _names_columns(filled) else []
+    header = first[0] if _names_columns(first) else []
     if header:
-        builder.add(" | ".join(map(one_line, header)), "table")
-    for row in filled[1:] if header else filled:
-        text = row_text(header, row) if header else " | ".join(filter(None, map(one_line, row)))
-        builder.add(text, "record", whole=True)
-    uneven = sum(len(row) != len(filled[0]) for row in filled)
+        builder.add(" | ".join(filter(None, map(one_line, header))), "table")
+    width = len(first[0])
+    # A separator at the end of each line makes a column that never holds anything.
+    narrow = width - 1 if width > 1 and not first[0][-1].strip() else width
+    uneven, held, size = 0, [], 0
+    for count, row in enumerate(chain(first[1:] if header else first, rows)):
+        uneven += len(row) not in {width, narrow}
+        held.append(row_text(header, row) if header else " | ".join(filter(None, map(one_line, row))))
+        size += len(held[-1])
+        # Of very many rows several share a block: one for each would take more memory than the table.
+        if count < _ROWS_APART or size > _SHARED:
+            builder.add("\n".join(held), "record", whole=True)
+            held, size = [], 0
+    builder.add("\n".join(held), "record", whole=True)
     if uneven:
         builder.warn(f"{uneven} rows have another number of cells than the first one; every cell was kept.")
 
@@ -75,7 +87,7 @@ def separator_of(text: str) -> str:
     sample = "\n".join(text.split("\n", _SAMPLE_ROWS)[:_SAMPLE_ROWS])
     between = Counter(_QUOTED.findall(sample))
     if between:
-        return between.most_common(1)[0][0]
+        return str(between.most_common(1)[0][0])
     # Lines, not rows: a wrong separator may take the quotes of a cell for those of half the file.
     lines = max(sum(bool(line.strip()) for line in sample.split("\n")), 1)
     best, separator = 0.0, ","

@@ -46,7 +46,7 @@ def read_front_matter(text: str) -> FrontMatter:
         return FrontMatter()
     builder = _Builder()
     try:
-        values = builder.mapping(text[opening.end() : closing.start()])
+        values = builder.mapping(f"{text[opening.end() : closing.start()]}\n")
     except (yaml.YAMLError, _Unreadable) as error:
         return FrontMatter(warnings=(f"The front matter is read as text: {_reason(error)}.",))
     if values is None:

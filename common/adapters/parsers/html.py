@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from selectolax.lexbor import LexborHTMLParser, LexborNode
+from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
 from common.adapters.parsers.build import TextBuilder, one_line
 from common.adapters.parsers.decoding import decode_text
@@ -21,6 +21,7 @@ from common.adapters.parsers.html_tree import (
     table_grid,
 )
 from common.adapters.parsers.limits import Limits
+from common.adapters.parsers.refusals import limit
 from common.domain.documents import Parsed
 
 _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
@@ -43,7 +44,10 @@ def parse_html(data: bytes, name: str, limits: Limits) -> Parsed:
 
 def add_html(builder: TextBuilder, text: str, *, page: int | None = None, level: int = 0) -> str:
     """Append an HTML page or fragment, its headings `level` deeper; answers the title that the page gives itself."""
-    root = LexborHTMLParser(text).root
+    try:
+        root = LexborHTMLParser(text).root
+    except SelectolaxError as error:
+        raise limit("HTML page", "its markup takes more memory than it may") from error
     if root is None:
         return ""
     title_node = root.css_first("head > title") or root.css_first("title")

@@ -10,7 +10,7 @@ _HIGH: Final = re.compile(r"[^\x00-\x7f]")
 _SAMPLE: Final = 20_000
 _PLAUSIBLE: Final = 0.8
 _CERTAIN: Final = 0.9
-_MARGIN: Final = 0.1
+_MARGIN: Final = 0.05
 _OWN_SCRIPT: Final = 24
 
 _WESTERN: Final = tuple(
@@ -59,7 +59,7 @@ _OTHER: Final = (
     ("euc_jp", _JAPANESE, 0.25),
     ("gb18030", "的一是不了在人有我他这中大来上国和说们为，。", 0.12),  # noqa: RUF001
     ("big5", "的一是不了在人有我他這中大來上國和說們為，。", 0.12),  # noqa: RUF001
-    ("euc_kr", "이다는에을의가고지하로사도한리기", 0.25),
+    ("euc_kr", "이다는에을의가고지하로사도한리기", 0.2),
 )
 # What else is written beside letters, and what of it may stand inside a word.
 _SYMBOLS: Final = frozenset("\u00a0¡¢£¥§©ª«\u00ad®°±²³·¹º»¼½¾¿×÷µ¶€–—‘’‚“”„†‡•…‰‹›™ˆ˜")  # noqa: RUF001
@@ -109,21 +109,23 @@ def _places(text: str) -> Iterator[int]:
 
 
 def _in_latin_word(text: str, place: int) -> bool:
-    beside = (text[place - 1 : place], text[place + 1 : place + 2])
+    beside = text[max(place - 1, 0) : place] + text[place + 1 : place + 2]
     if any(character.isascii() and character.isalpha() for character in beside):
         return True
-    return text[place].lower() in _ALONE or _two_in_word(text, place)
+    if not any(map(str.isalpha, beside)):
+        return text[place].lower() in _ALONE
+    return _two_in_word(text, place)
 
 
 def _two_in_word(text: str, place: int) -> bool:
     """A pair such as the one in `ação`: the neighbour has a plain letter on its other side."""
-    before, after = text[max(place - 2, 0) : place - 1], text[place + 2 : place + 3]
+    before, after = text[max(place - 2, 0) : max(place - 1, 0)], text[place + 2 : place + 3]
     return any(character.isascii() and character.isalpha() for character in (before, after))
 
 
 def _fitness(text: str, place: int, language: frozenset[str], known: frozenset[str]) -> float:
     character = text[place]
-    before, after = text[place - 1 : place], text[place + 1 : place + 2]
+    before, after = text[max(place - 1, 0) : place], text[place + 1 : place + 2]
     if character.isalpha() and character not in "ªº":
         if character.isupper() and before.islower():
             return 0.0

@@ -10,6 +10,9 @@ from lxml import etree
 from common.adapters.parsers.limits import BoundedZip, Limits
 from common.adapters.parsers.refusals import corrupt, limit
 
+_PAST_BOUNDS = {etree.ErrorTypes.ERR_NO_MEMORY, etree.ErrorTypes.ERR_ENTITY_LOOP}
+_BOUND_WORDS = ("Excessive depth", "huge", "too long", "Maximum entity", "limit")
+
 Element = etree._Element  # noqa: SLF001 - lxml names its element class so
 
 
@@ -28,8 +31,7 @@ def parse_xml(data: bytes, what: str) -> Element:
     try:
         return etree.fromstring(data, parser)
     except etree.XMLSyntaxError as error:
-        message = str(error)
-        if any(word in message for word in ("Excessive depth", "huge", "too long", "Maximum entity", "limit")):
+        if error.code in _PAST_BOUNDS or any(word in str(error) for word in _BOUND_WORDS):
             raise limit(what, "its XML is nested or grows past what is read") from error
         raise corrupt(what, "its XML is broken") from error
 

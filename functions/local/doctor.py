@@ -1,0 +1,138 @@
+"""Checks all that this configuration needs, without changing anything, and says what to do about each fault."""
+
+import os
+import shutil
+import socket
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from common.adapters.data_folder import running_server
+from common.adapters.edge_index import EdgeIndex
+from common.adapters.folder.bucket import open_bucket
+from common.adapters.sqlite.catalog import SqliteCatalog
+from common.adapters.sqlite.connection import Database, check
+from common.adapters.sqlite.queue import SqliteQueue
+from common.adapters.system_clock import SystemClock
+from common.domain.errors import FicharioError
+from common.models import model_folder, verify
+from common.settings import Settings
+
+LEAST_FREE: Final = 500 * 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One check: what it found, and when it failed what to do."""
+
+    name: str
+    ok: bool
+    detail: str
+
+
+def examine(settings: Settings, port: int) -> Iterator[Finding]:
+    """Every check in the order in which a start would meet it."""
+    yield _checked("settings", lambda: f"{len(settings.shown())} settings are consistent")
+    yield _checked("data folder", lambda: _data_folder(settings.data))
+    yield _disk(settings.data)
+    server = running_server(settings.data)
+    yield Finding("lock", ok=True, detail=f"held by the server at {server.address}" if server else "free")
+    yield _checked("model", lambda: _model(settings))
+    yield _catalog(settings.data)
+    database = _database(settings.data)
+    if database is None:
+        yield Finding("bucket", ok=True, detail=f"{settings.bucket} will be made at the first start")
+    else:
+        try:
+            yield _checked("bucket", lambda: _bucket(settings, database))
+            yield _checked("queue", lambda: _queue(settings, database))
+            if server is None:
+                yield _checked("index", lambda: _index(settings.data, database))
+            else:
+                yield Finding("index", ok=True, detail="in use by the server")
+        finally:
+            database.close()
+    if server is None:
+        yield _port(port)
+
+
+def _checked(name: str, look: Callable[[], str]) -> Finding:
+    try:
+        return Finding(name, ok=True, detail=look())
+    except (FicharioError, OSError) as error:
+        return Finding(name, ok=False, detail=str(error))
+
+
+def _data_folder(data: Path) -> str:
+    if not data.exists():
+        return f"{data} will be made at the first start"
+    if not os.access(data, os.R_OK | os.W_OK | os.X_OK):
+        raise PermissionError(f"{data} cannot be written; give this user the right, or name another one with --data")
+    return f"{data.resolve()} can be written"
+
+
+def _disk(data: Path) -> Finding:
+    place = next(p for p in (data.resolve(), *data.resolve().parents) if p.exists())
+    free = shutil.disk_usage(place).free
+    detail = f"{free // 2**20:,} MB free"
+    if free < LEAST_FREE:
+        detail += f"; free at least {LEAST_FREE // 2**20} MB, or move the data folder with --data"
+    return Finding("disk", free >= LEAST_FREE, detail)
+
+
+def _model(settings: Settings) -> str:
+    manifest = verify(model_folder(settings.models, settings.model))
+    return f"{manifest.name}: every file is as its manifest says"
+
+
+def _catalog(data: Path) -> Finding:
+    path = data / "catalog.sqlite"
+    if not path.exists():
+        lost = (data / "index").is_dir() and any((data / "index").iterdir())
+        detail = "is missing although the index holds collections; restore it" if lost else "will be made"
+        return Finding("catalog", not lost, f"{path} {detail}")
+    problems = check(path)
+    return Finding("catalog", not problems, "; ".join(problems) or f"{path} is sound")
+
+
+def _database(data: Path) -> Database | None:
+    path = data / "catalog.sqlite"
+    if not path.exists() or check(path, thorough=False):
+        return None
+    return Database(path, must_exist=True)
+
+
+def _bucket(settings: Settings, database: Database) -> str:
+    bucket = open_bucket(settings.bucket, database.fact("bucket") or "")
+    return f"{bucket.root} is the bucket of this catalog"
+
+
+def _queue(settings: Settings, database: Database) -> str:
+    queue = SqliteQueue(database, SystemClock())
+    dead = len(queue.dead(settings.kb_topic_events))
+    told = f"; {dead} dead letters: look at `fichario jobs --state failed`" if dead else ""
+    return f"{queue.waiting(settings.kb_topic_events)} events waiting{told}"
+
+
+def _index(data: Path, database: Database) -> str:
+    catalog, index = SqliteCatalog(database), EdgeIndex(data / "index")
+    try:
+        count = 0
+        for record in catalog.bases():
+            for name in record.writes_to:
+                points, _ = index.frequencies(record.base, name, [])
+                count += points
+    finally:
+        index.close()
+    return f"{count} passages can be read"
+
+
+def _port(port: int) -> Finding:
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError as error:
+            return Finding("port", ok=False, detail=f"{port}: {error.strerror}; choose another one with --port")
+    return Finding("port", ok=True, detail=f"{port} is free")

@@ -1,0 +1,86 @@
+"""What a newcomer does from the command line, with the real model, as separate processes."""
+
+import json
+from pathlib import Path
+
+TRAVEL = Path(__file__).parents[1] / "corpus" / "travel"
+
+
+def test_index_ask_change_and_delete(fichario, tmp_path):
+    docs = tmp_path / "docs"
+    (docs / "pt").mkdir(parents=True)
+    first = docs / "pt" / "bagagem.md"
+    first.write_bytes((TRAVEL / "pt" / "bagagem.md").read_bytes())
+    (docs / "contatos.txt").write_bytes((TRAVEL / "pt" / "contatos-e-horarios.txt").read_bytes())
+    (docs / "foto.png").write_bytes(b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00")
+
+    summary = fichario.json("ingest", docs, "--base", "viagens")
+    assert (summary["indexed"], summary["skipped"]) == (2, 1)
+    assert summary["embedded_passages"] == summary["passages"] > 5
+    assert {row["code"] for row in summary["documents"] if row["state"] == "skipped"} == {"UNSUPPORTED"}
+
+    again = fichario.json("ingest", docs, "--base", "viagens")
+    assert (again["unchanged"] + again["skipped"], again["embedded_passages"]) == (3, 0)
+
+    answer = fichario.json("search", "peso da mala despachada na parte terrestre", "--base", "viagens")
+    assert answer["match"]
+    assert answer["passages"][0]["source"] == "pt/bagagem.md"
+    lines = first.read_text(encoding="utf-8").split("\n")
+    for passage in answer["passages"]:
+        if passage["source"] == "pt/bagagem.md":
+            start, end = passage["lines"]
+            assert passage["text"] in "\n".join(lines[start - 1 : end])
+
+    first.write_text(first.read_text(encoding="utf-8").replace("Plano Brisa", "Plano Aroeira"), encoding="utf-8")
+    changed = fichario.json("ingest", docs, "--base", "viagens")
+    assert 1 <= changed["embedded_passages"] <= 4
+    assert "Aroeira" in json.dumps(fichario.json("search", "Plano Aroeira", "--base", "viagens"))
+
+    first.unlink()
+    mirrored = fichario.json("ingest", docs, "--base", "viagens", "--mirror")
+    assert mirrored["deleted"] == 1
+    assert "pt/bagagem.md" not in json.dumps(fichario.json("documents", "--base", "viagens"))
+    assert "bagagem" not in json.dumps(fichario.json("search", "Plano Aroeira mala", "--base", "viagens"))
+    assert fichario.json("bases")["bases"][0]["documents"] == 1
+
+    deleted = fichario.json("delete", "contatos.txt", "--base", "viagens")
+    assert deleted["state"] == "deleted"
+    assert fichario.json("bases")["bases"][0]["passages"] == 0
+
+
+def test_exit_codes_and_errors_speak(fichario, tmp_path):
+    (tmp_path / "a.md").write_text("# Horário\n\nAbrimos às nove.", encoding="utf-8")
+    assert fichario.run("ingest", tmp_path / "a.md", "--base", "x").returncode == 0
+    refused = fichario.run("search", "capital da Mongólia", "--base", "x")
+    assert (refused.returncode, "NO_KB_MATCH" in refused.stdout) == (3, True)
+    assert fichario.run("search", "x").returncode == 2
+    assert fichario.run("ingest", tmp_path / "missing.md", "--base", "x").returncode == 2
+    unknown = fichario.run("search", "x", "--base", "nobody")
+    assert (unknown.returncode, "nobody" in unknown.stderr) == (1, True)
+    assert fichario.run("reset", "--base", "x").returncode == 2
+    assert fichario.run("bases", KB_TOP_K="many").returncode == 2
+    assert fichario.run("reset", "--base", "x", "--yes").returncode == 0
+    without = fichario.run("ingest", tmp_path / "a.md", "--base", "y", KB_MODEL_DIR=str(tmp_path))
+    assert (without.returncode, "models prepare" in without.stderr) == (1, True)
+
+
+def test_global_options_stand_before_or_behind_the_command(fichario, tmp_path):
+    for arguments in (("--data", tmp_path / "d", "--json", "bases"), ("bases", "--json", "--data", tmp_path / "d")):
+        assert json.loads(fichario.run(*arguments).stdout) == {"bases": []}
+
+
+def test_evaluate_prints_the_contracts_figures(fichario, tmp_path):
+    fichario.json("ingest", TRAVEL / "pt", "--base", "v")
+    questions = tmp_path / "q.json"
+    asked = [
+        {
+            "question": "A que horas parte a van do aeroporto de Salvador?",
+            "source": "transfers-e-pontos-de-encontro.md",
+        },
+        {"question": "Qual é a capital da Mongólia?", "source": None},
+    ]
+    questions.write_text(json.dumps(asked), encoding="utf-8")
+    figures = fichario.json("evaluate", questions, "--base", "v")
+    assert figures["n"] == 2
+    assert figures["mrr_at_10"] == figures["recall_at_1"] == figures["ndcg_at_10"] == 1.0
+    assert figures["gate"] == {"auc": 1.0, "f1": 1.0, "precision": 1.0, "recall": 1.0, "cut": figures["gate"]["cut"]}
