@@ -20,7 +20,7 @@ _SCOPES: Final = get_args(Scope)
 
 
 class IamIdentity:
-    """Authenticates by Google's identity tokens. `keys` are Google's (GOOGLE_KEYS), `grants` are by lower-case e-mail."""
+    """Authenticates by Google's identity tokens. `keys` are Google's (GOOGLE_KEYS), `grants` go by e-mail."""
 
     def __init__(self, keys: KeySource, clock: Clock, audience: str, grants: Mapping[str, Identity]) -> None:
         """Raises Misconfigured without an audience: tokens for other services would be believed."""

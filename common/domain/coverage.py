@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Final
 
 from common.domain.documents import Dropped, ParsedDocument, Passage
@@ -41,7 +40,7 @@ def encoded_runs(text: str) -> Iterator[Dropped]:
 def dropped_ranges(document: ParsedDocument) -> tuple[Dropped, ...]:
     """What the parser left out and the encoded data in the rest, by position."""
     ranges = [*document.dropped, *encoded_runs(document.text)]
-    return tuple(sorted(ranges, key=lambda dropped: (dropped.start, dropped.end)))
+    return tuple(sorted(ranges, key=lambda dropped: (dropped.start, -dropped.end)))
 
 
 def coverage(document: ParsedDocument, passages: Sequence[Passage], token_ends: TokenEnds) -> Coverage:
@@ -80,13 +79,14 @@ def _explained(gaps: Iterable[tuple[int, int]], dropped: Sequence[Dropped]) -> I
         start = gap_start
         while passed < len(dropped) and dropped[passed].end <= start:
             passed += 1
-        for hole in islice(dropped, passed, None):
-            if hole.start >= end:
-                break
+        place = passed
+        while place < len(dropped) and dropped[place].start < end:
+            hole = dropped[place]
             if hole.start > start:
                 yield start, hole.start, ""
             if hole.end > start:
                 yield max(start, hole.start), min(end, hole.end), hole.reason
             start = max(start, min(end, hole.end))
+            place += 1
         if start < end:
             yield start, end, ""

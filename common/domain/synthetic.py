@@ -151,7 +151,7 @@ def _swapped(passage: SourcePassage, rng: Random, vocabulary: _Vocabulary) -> li
 
 def _titled(passage: SourcePassage, rng: Random, vocabulary: _Vocabulary) -> list[str]:
     title = _WORD.findall(passage.title.replace("_", " "))
-    if not any(_is_content(word) for word in title):
+    if not any(word.isalpha() and _is_content(word) for word in title):
         return []
     count = len(vocabulary.words)
     counted = Counter(vocabulary.words[passage.id])

@@ -58,12 +58,17 @@ def _cuts(text: str, starts: Sequence[int]) -> Iterator[int]:
     position = 0
     while position + _PIECE < len(text):
         limit = position + _PIECE
-        cut = starts[bisect_right(starts, limit) - 1] if starts else 0
-        if cut <= position:
-            cut = max(text.rfind(" ", position, limit), text.rfind("\n", position, limit))
-        # White space opens a piece: at the end of one, some tokenizers make it a token of its own.
-        while cut > position and text[cut - 1].isspace():
-            cut -= 1
-        position = cut if cut > position else limit
+        block = starts[bisect_right(starts, limit) - 1] if starts else 0
+        blank = max(text.rfind(" ", position, limit), text.rfind("\n", position, limit))
+        position = _before_blanks(text, block, position) or _before_blanks(text, blank, position) or limit
         yield position
     yield len(text)
+
+
+def _before_blanks(text: str, cut: int, position: int) -> int:
+    """The cut in front of the white space before it: at the end of a piece, some tokenizers make that a token of its
+    own. 0 when nothing is left behind `position`.
+    """
+    while cut > position and text[cut - 1].isspace():
+        cut -= 1
+    return cut if cut > position else 0

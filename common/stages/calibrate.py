@@ -22,8 +22,11 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float32]
 
+SIBLINGS: Final = 10
+"""Nearest passages that lend words to a swapped question."""
 SAMPLED_PASSAGES: Final = 5_000
 """How many passages questions are made of and cosines are measured against; the questions are asked of all."""
+_BLOCK: Final = 500
 
 
 class QueryEmbedder(Protocol):
@@ -60,10 +63,10 @@ def calibrate(base: CalibrationBase, embedder: QueryEmbedder, mode: Mode, prior:
     import numpy as np  # noqa: PLC0415 - 0.1 s that only a calibration pays
 
     count = len(base.passages)
-    questions = _questions(base, seed) if count >= LEAST_PASSAGES else []
+    sampled = _sampled_rows(count, seed)
+    questions = _questions(base, sampled, seed) if count >= LEAST_PASSAGES else []
     if not questions:
         return prior
-    sampled = _sampled_rows(count, seed)
     rows = {passage.id: row for row, passage in enumerate(base.passages)}
     asked = [
         _Asked(
@@ -85,9 +88,25 @@ def calibrate(base: CalibrationBase, embedder: QueryEmbedder, mode: Mode, prior:
     return fit_gate(med, sd, trials, count) or prior
 
 
-def _questions(base: CalibrationBase, seed: int) -> list[SyntheticQuestion]:
-    passages = [base.passages[row] for row in _sampled_rows(len(base.passages), seed)]
-    return synthetic_questions(passages, seed) + fragment_questions(passages, seed)
+def _questions(base: CalibrationBase, sampled: Sequence[int], seed: int) -> list[SyntheticQuestion]:
+    """Questions of the sampled passages; words are swapped in from the nearest ones, however files cut the corpus."""
+    passages = [base.passages[row] for row in sampled]
+    vectors = base.vectors[list(sampled)]
+    siblings: dict[str, list[str]] = {}
+    for start in range(0, len(passages), _BLOCK):
+        near = _nearest(vectors, vectors[start : start + _BLOCK], SIBLINGS + 1)
+        for passage, found in zip(passages[start:], near, strict=False):
+            siblings[passage.id] = sorted(passages[at].id for at in found if passages[at].id != passage.id)
+    return synthetic_questions(passages, seed, siblings=siblings) + fragment_questions(passages, seed)
+
+
+def _nearest(vectors: Floats, questions: Floats, count: int) -> list[list[int]]:
+    """For each question vector the rows of its nearest vectors, in no order."""
+    import numpy as np  # noqa: PLC0415
+
+    wanted = min(count, len(vectors))
+    found = np.argpartition(-(questions @ vectors.T), wanted - 1, axis=1)[:, :wanted]
+    return [[int(row) for row in rows] for rows in found]
 
 
 def _sampled_rows(count: int, seed: int) -> list[int]:
@@ -97,12 +116,8 @@ def _sampled_rows(count: int, seed: int) -> list[int]:
 
 
 def _neighbourhood(vectors: Floats, source: int) -> list[int]:
-    """The rows of a passage and of its nearest neighbours."""
-    import numpy as np  # noqa: PLC0415
-
-    nearest = min(LEFT_OUT + 1, len(vectors))
-    found = np.argpartition(-(vectors @ vectors[source]), nearest - 1)[:nearest]
-    return sorted({source, *found.tolist()})
+    """The rows of a passage and of the neighbours that are left out with it."""
+    return sorted({source, *_nearest(vectors, vectors[source : source + 1], LEFT_OUT + 1)[0]})
 
 
 class _Asking:

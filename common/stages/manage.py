@@ -7,8 +7,16 @@ from typing import Any
 from common.domain import fencing
 from common.domain.errors import DocumentError, ObjectGone, Refused, Superseded
 from common.domain.fencing import Verdict
-from common.domain.objects import ObjectChange, ObjectRef, check_base, check_source, document_id, ignored_name
-from common.domain.records import Decision, Held, ObjectRecord, touched
+from common.domain.objects import (
+    ObjectChange,
+    ObjectRef,
+    ObjectStat,
+    check_base,
+    check_source,
+    document_id,
+    ignored_name,
+)
+from common.domain.records import Decision, Held, touched
 from common.ports import Catalog, Clock, ObjectStore
 from common.stages.spaces import Spaces
 
@@ -41,12 +49,16 @@ class Manage:
         differs = self.spaces.refusal(base)
         if differs:
             raise Refused(409, "OTHER_MODEL", differs)
-        unchanged = self._unchanged(ref, data)
-        if unchanged is not None:
-            return {**self._named(ref, unchanged.live_job), "unchanged": True}
-        stored = self.store.write(ref, data, content_type)
+        stored = self._same(ref, data)
+        known = self.catalog.object(ref) if stored else None
+        if stored and known and known.live == known.newest == stored.generation:
+            return {**self._named(ref, known.live_job), "unchanged": True}
+        again = stored is not None and not (known and known.state == "failed")
+        stored = stored if stored and again else self.store.write(ref, data, content_type)
         change = ObjectChange("finalize", ref, stored.generation, stored.size)
         self._enqueue(change)
+        if again:
+            self.announce(change)
         return {**self._named(ref, change.job_id), "unchanged": False}
 
     def delete(self, base: str, key: str) -> dict[str, Any]:
@@ -66,17 +78,16 @@ class Manage:
         self.catalog.update_base(base, lambda known: (None, known), raise_epoch=True)
         return {"base": base, "deleted": len(jobs), "job_ids": jobs}
 
-    def _unchanged(self, ref: ObjectRef, data: bytes) -> ObjectRecord | None:
-        known, current = self.catalog.object(ref), self.store.stat(ref)
-        if known is None or current is None or current.size != len(data):
-            return None
-        if known.live != current.generation or known.newest != known.live:
+    def _same(self, ref: ObjectRef, data: bytes) -> ObjectStat | None:
+        """The stored version when it holds exactly these bytes already, so that no new one has to be made of it."""
+        current = self.store.stat(ref)
+        if current is None or current.size != len(data):
             return None
         try:
             same = self.store.read(ref, current.generation, self.file_limit) == data
         except (Superseded, ObjectGone, DocumentError):
             return None
-        return known if same else None
+        return current if same else None
 
     def _remove(self, ref: ObjectRef) -> dict[str, Any]:
         known, current = self.catalog.object(ref), self.store.stat(ref)

@@ -104,7 +104,8 @@ def _multipart(request: Request) -> Upload:
     if file is None:
         raise Refused(400, "BAD_REQUEST", "The form has no part named file.", "file")
     source = request.form.get("source") or file.filename or ""
-    return Upload(source, file.stream.read(), file.mimetype or "")
+    with file.stream as stream:
+        return Upload(source, stream.read(), file.mimetype or "")
 
 
 def _as_utf8(header: str) -> str:

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+VAN = "transfers-e-pontos-de-encontro.md"
 TRAVEL = Path(__file__).parents[1] / "corpus" / "travel"
 
 

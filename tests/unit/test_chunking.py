@@ -270,6 +270,44 @@ def test_rules_between_passages_are_stated():
     assert found.warnings == ("rules and other layout between passages are not embedded (3 tokens)",)
 
 
+def test_overlapping_ranges_are_counted_once():
+    text = "um dois três quatro cinco seis"
+    document = plain(text, dropped=(Dropped(3, 12, "a"), Dropped(3, 7, "b"), Dropped(8, 19, "c")))
+    passages = chunk(document, DEFAULT, words)
+    assert [p.text for p in passages] == ["um", "cinco seis"]
+    found = coverage(document, passages, words)
+    assert found.warnings == ("characters 3-12: a (2 tokens)", "characters 12-19: c (1 tokens)")
+    assert (found.tokens_in_source, found.tokens_embedded) == (6, 3)
+
+
+@pytest.mark.parametrize("token_ends", TOKENIZERS)
+def test_a_book_is_tokenised_in_pieces_and_counted_as_one(token_ends):
+    text = "\n\n".join([prose(3000, 1), prose(6000, 2), "x " * 20_000, *(prose(50, n) for n in range(3, 300))])
+    document = markdown(text)
+    handed = []
+
+    def counted(piece):
+        handed.append(len(piece))
+        return token_ends(piece)
+
+    passages = chunk(document, DEFAULT, counted)
+    assert max(handed) <= 1 << 15
+    assert sum(p.tokens for p in passages) == len(token_ends(text))
+    assert rejoin(passages) == text
+
+
+def test_many_embedded_pictures_take_no_more_than_their_time():
+    data = "QUJD" * 520
+    text = "\n\n".join(f"Figura {n}: ![f](data:image/png;base64,{data})" for n in range(300))
+    document = markdown(text)
+    started = time.process_time()
+    passages = chunk(document, DEFAULT, words)
+    found = coverage(document, passages, words)
+    assert time.process_time() - started < 3
+    assert len(found.warnings) == 300
+    assert all("Figura" in p.text or p.text.startswith(")") for p in passages)
+
+
 def test_first_line_moves_the_citation():
     passages = chunk(plain("um\n\ndois", first_line=41), DEFAULT, words)
     assert passages[0].lines == (41, 43)

@@ -1,6 +1,7 @@
 """When a file of the bucket counts as changed: times, and content where times cannot tell."""
 
 import os
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -220,6 +221,7 @@ def interrupted(tmp_path, clock) -> FolderObjectStore:
 def test_an_old_file_that_changes_while_it_is_read_is_superseded(interrupted, clock):
     generation = interrupted.write(REF, b"1234").generation
     clock.advance(YOUNG_SECONDS + 1)
+    interrupted.stat(REF)
     path = interrupted.bucket.root / REF.key
     interrupted.versions.generations.interrupt = lambda: path.write_bytes(b"5678")
     with pytest.raises(Superseded):
@@ -238,3 +240,34 @@ def test_content_that_changes_within_the_tick_of_a_read_is_not_handed_out(interr
     generations.interrupt = after_recognising
     with pytest.raises(Superseded, match="while it was being read"):
         interrupted.read(REF, generation, 0)
+
+
+class OvertakenGenerations(MemoryGenerations):
+    """Gives another thread the chance to come in between a file's rename and its number, the first time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.overtake: Callable[[], None] | None = None
+
+    def assign(self, ref: ObjectRef, identity: str) -> int:
+        if (overtake := self.overtake) is not None:
+            self.overtake = None
+            overtake()
+        return super().assign(ref, identity)
+
+
+def test_the_newest_number_is_that_of_the_last_file_put_in_place(tmp_path, clock):
+    generations = OvertakenGenerations()
+    store = FolderObjectStore(open_bucket(tmp_path / "bucket", None), generations, lambda _: None, clock)
+    other = threading.Thread(target=store.write, args=(REF, b"other"))
+
+    def overtake() -> None:
+        other.start()
+        # It cannot end before this write has: the time is what a store that lets it in would need.
+        other.join(0.2)
+
+    generations.overtake = overtake
+    first = store.write(REF, b"first")
+    other.join()
+    assert (first.generation, store.stat(REF).generation) == (1, 2)
+    assert store.read(REF, 2, 0) == b"other"

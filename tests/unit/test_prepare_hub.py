@@ -46,7 +46,7 @@ def source(tmp_path):
         single="<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 2)]
     )
     tokenizer.enable_truncation(20)
-    tokenizer.enable_padding(length=20, pad_id=1, pad_token="<pad>")  # noqa: S106 - a token of text
+    tokenizer.enable_padding(length=20, pad_id=1, pad_token="<pad>")
     tokenizer.save(str(folder / "tokenizer.json"))
     (folder / "tokenizer_config.json").write_text(json.dumps({"model_max_length": 64}))
     (folder / "config.json").write_text("{}")

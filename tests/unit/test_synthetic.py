@@ -141,7 +141,7 @@ def test_a_title_question_adds_two_of_the_weightiest_words():
             assert set(asked[3:]) <= set(own)
 
 
-@pytest.mark.parametrize("title", ["", "a", "12"])
+@pytest.mark.parametrize("title", ["", "a", "12", "p017"])
 def test_without_a_title_that_says_something_nothing_is_asked_of_it(title):
     base = [passage(number, title=title) for number in range(10)]
     assert "title" not in {question.kind for question in synthetic_questions(base)}

@@ -57,6 +57,7 @@ def test_the_truth_letter_for_letter():
         ("Le cœur coûte 40 €, c'est très élevé à Besançon", "iso8859-15"),
         (GERMAN, "cp1252"),
         (NORDIC, "cp1252"),
+        ("## können\n\nkönnen\n\näöüß\n", "cp1252"),
         (f"{PORTUGUESE} Müller, Ångström, Bjørn e o señor Peña.", "cp1252"),
         (POLISH, "cp1250"),
         (POLISH, "iso8859-2"),

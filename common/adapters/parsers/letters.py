@@ -12,6 +12,7 @@ _PLAUSIBLE: Final = 0.8
 _CERTAIN: Final = 0.9
 _MARGIN: Final = 0.05
 _OWN_SCRIPT: Final = 24
+_JOINED: Final = 0.25
 
 _WESTERN: Final = tuple(
     map(
@@ -88,13 +89,13 @@ def _decoded(data: bytes, codec: str) -> str:
 
 
 def _latin(text: str, alphabets: tuple[frozenset[str], ...]) -> float:
-    """The share, 0..1, of letters and symbols beyond ASCII that stand where one language would have them. 0 when most
-    of the letters have no plain letter beside them: then they are a script of their own.
+    """The share, 0..1, of letters and symbols beyond ASCII that stand where one language would have them; 0 where less
+    than a quarter of the letters has a plain letter beside it, as in a script of its own.
     """
     found = list(_places(text))
     letters = [text[place] for place in found if text[place].isalpha() and text[place] not in "ªº"]
     joined = sum(_in_latin_word(text, place) for place in found if text[place].isalpha() and text[place] not in "ªº")
-    if 2 * joined < len(letters):
+    if joined < _JOINED * len(letters):
         return 0.0
     language = max(alphabets, key=lambda alphabet: sum(letter.lower() in alphabet for letter in letters))
     known = frozenset[str]().union(*alphabets)

@@ -31,7 +31,7 @@ def parse_xml(data: bytes, what: str) -> Element:
     try:
         return etree.fromstring(data, parser)
     except etree.XMLSyntaxError as error:
-        if error.code in _PAST_BOUNDS or any(word in str(error) for word in _BOUND_WORDS):
+        if getattr(error, "code", 0) in _PAST_BOUNDS or any(word in str(error) for word in _BOUND_WORDS):
             raise limit(what, "its XML is nested or grows past what is read") from error
         raise corrupt(what, "its XML is broken") from error
 

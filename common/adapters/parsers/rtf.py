@@ -16,8 +16,9 @@ _PICTURE = re.compile(rb"(?<=\s)[0-9a-fA-F\s]{4096,}")
 def parse_rtf(data: bytes, name: str, limits: Limits) -> Parsed:
     """One document. Raises DocumentError CORRUPT, PARSER_LIMIT."""
     builder = TextBuilder("RTF document", characters=limits.characters)
+    source = _PICTURE.sub(b"", data).decode("latin-1")
     try:
-        text = str(rtf_to_text(_PICTURE.sub(b"", data).decode("latin-1"), errors="ignore"))
+        text = str(rtf_to_text(source, errors="ignore"))  # type: ignore[no-untyped-call]
     except (ValueError, IndexError, KeyError, UnicodeError, LookupError) as error:
         raise corrupt("RTF document") from error
     rows: list[list[str]] = []

@@ -1,0 +1,247 @@
+"""What a question gets: the right fields, live passages only, modes, thresholds, caches that are never stale."""
+
+import threading
+
+import pytest
+
+from common.adapters.hashing_embedder import HashingEmbedder
+from common.domain.errors import EmbeddingInvalid, Refused, Unavailable
+from common.domain.search import Search, SearchFilter
+from tests.integration.one_machine import BASE, OneMachine, content
+
+OTHERS = {
+    "horarios": "# Horários\n\nA loja abre às nove horas e fecha às dezoito horas todos os dias úteis da semana.",
+    "trocas": "# Trocas\n\nO cliente troca o produto em trinta dias com a nota e a embalagem original sem uso.",
+    "fretes": "# Fretes\n\nO frete sai por conta do comprador, salvo acima de duzentos reais no mesmo pedido.",
+}
+
+
+class CountingEmbedder(HashingEmbedder):
+    """Counts the questions it embeds, and fails when it is told to."""
+
+    def __init__(self):
+        super().__init__()
+        self.asked = 0
+        self.broken = None
+
+    def embed_query(self, text):
+        if self.broken:
+            raise self.broken
+        self.asked += 1
+        return super().embed_query(text)
+
+
+@pytest.fixture
+def machine(tmp_path):
+    opened = OneMachine(tmp_path, embedder=CountingEmbedder())
+    yield opened
+    opened.runtime.close()
+
+
+def put(machine, **files):
+    for name, text in files.items():
+        machine.runtime.manage.upload(BASE, f"{name}.md", text.encode(), "")
+    machine.settle()
+
+
+def ask(machine, query, **more):
+    return machine.runtime.answers.answer(BASE, Search(query, **{"threshold": None, **more}))
+
+
+@pytest.mark.parametrize(
+    ("question", "document"),
+    [
+        ("zirconio", "---\ntitle: Manual do zircônio\n---\n\nTexto que fala de outra coisa qualquer."),
+        ("zirconio", "---\nkeywords: [zircônio, titânio]\n---\n\nTexto que fala de outra coisa qualquer."),
+        ("zirconio", "# Capítulo do zircônio\n\n## Parte\n\nTexto que fala de outra coisa qualquer."),
+        ("zirconio", "Texto que fala do zircônio entre outras coisas."),
+        ("alvo", "Texto que não diz o nome do arquivo em lugar algum."),
+    ],
+    ids=["title", "keyword", "heading", "text", "file name"],
+)
+def test_a_word_of_any_field_finds_the_document(machine, question, document):
+    put(machine, alvo=document, **OTHERS)
+    found = ask(machine, question, mode="lexical")
+    assert found.passages[0].source == "alvo.md"
+    assert found.passages[0].terms
+
+
+def test_a_passage_cites_its_exact_lines(machine):
+    text = "# Um\n\nPrimeiro parágrafo.\n\n## Dois\n\nSegundo parágrafo, com a palavra manivela no meio dele.\n"
+    put(machine, alvo=text, **OTHERS)
+    passage = ask(machine, "manivela").passages[0]
+    first, last = passage.lines
+    assert "manivela" in "\n".join(text.split("\n")[first - 1 : last])
+    assert passage.citation == f"alvo.md:{first}-{last}"
+
+
+def test_modes_carry_the_scores_they_have(machine):
+    put(machine, **OTHERS)
+    hybrid, lexical, dense = (ask(machine, "troca do produto", mode=m) for m in ("hybrid", "lexical", "dense"))
+    assert {p.dense_score is None for p in hybrid.passages} == {False}
+    assert {p.dense_score for p in lexical.passages} == {None}
+    assert {p.lexical_score for p in dense.passages} == {0.0}
+    assert (lexical.mode, lexical.degraded, lexical.query_tokens) == ("lexical", False, 0)
+    for fusion in ("sum", "minmax", "rrf"):
+        assert ask(machine, "troca do produto", fusion=fusion).passages[0].source == "trocas.md"
+
+
+def test_a_fixed_threshold_drops_what_lies_below_it_and_keeps_what_lies_on_it(machine):
+    """THR-01: inclusive, nought is a number, none left is no match with the best score seen."""
+    put(machine, **OTHERS)
+    everything = ask(machine, "troca do produto em trinta dias")
+    scores = sorted((p.dense_score for p in everything.passages), reverse=True)
+    for cut in (scores[0], scores[1], 0.0):
+        kept = ask(machine, "troca do produto em trinta dias", threshold=cut)
+        assert [p.dense_score for p in kept.passages] == [
+            p.dense_score for p in everything.passages if p.dense_score >= cut
+        ]
+        assert kept.gate.method == "fixed"
+    none = ask(machine, "troca do produto em trinta dias", threshold=0.9999)
+    assert (none.match, none.passages) == (False, ())
+    assert none.gate.value == pytest.approx(scores[0])
+
+
+def test_filters_narrow_by_source_category_and_metadata(machine):
+    put(
+        machine,
+        **{
+            "a/um": "---\ncategory: casa\nano: 2024\n---\n\nA manivela azul da casa.",
+            "b/dois": "---\ncategory: rua\nano: 2025\n---\n\nA manivela azul da rua.",
+        },
+    )
+
+    def sources(**conditions):
+        return {p.source for p in ask(machine, "manivela azul", filter=SearchFilter(**conditions)).passages}
+
+    assert sources() == {"a/um.md", "b/dois.md"}
+    assert sources(source_prefix="a/") == {"a/um.md"}
+    assert sources(categories=("rua",)) == {"b/dois.md"}
+    assert sources(metadata=(("ano", (2024, "2024")),)) == {"a/um.md"}
+    assert sources(source_prefix="c/") == set()
+    assert sources(metadata=(("base", ("acme",)),)) == set()
+
+
+def test_a_small_document_comes_back_whole(machine):
+    put(machine, **OTHERS)
+    machine.runtime.manage.upload(BASE, "longo.md", content("longo", 1, 40), "")
+    machine.settle()
+    found = ask(machine, "qualquer coisa", top_k=50, filter=SearchFilter(source_prefix="longo"))
+    assert len(found.passages) == 40
+
+
+def test_nothing_of_the_question_in_the_base_is_no_match(machine):
+    put(machine, **OTHERS)
+    answer = ask(machine, "xilofone quântico marciano", threshold="auto")
+    assert (answer.match, answer.passages, answer.gate.decision) == (False, (), "no_match")
+    assert answer.gate.reason
+
+
+def test_a_base_that_never_was_is_refused_with_the_sentinel(machine):
+    with pytest.raises(Refused) as raised:
+        ask(machine, "x")
+    assert (raised.value.status, raised.value.code, raised.value.extra["sentinel"]) == (404, "NO_BASE", "NO_KB_MATCH")
+
+
+def cached(tmp_path):
+    machine = OneMachine(tmp_path, embedder=CountingEmbedder())
+    machine.runtime.close()
+    machine.open = lambda: _with_cache(machine)
+    machine.runtime = machine.open()
+    return machine
+
+
+def _with_cache(machine):
+    from common.bootstrap import local_runtime  # noqa: PLC0415 - only here
+    from common.settings import read_settings  # noqa: PLC0415 - only here
+
+    settings = read_settings({"KB_DATA_DIR": str(machine.folder / "data")})
+    return local_runtime(settings, embedder=machine.embedder, clock=machine.clock, step=machine.step)
+
+
+def test_an_answer_is_cached_until_the_epoch_moves(tmp_path):
+    """CAC-01: a changed document, a deleted one and a negative answer are never served from before."""
+    machine = cached(tmp_path)
+    put(machine, **OTHERS)
+    machine.embedder.asked = 0
+    assert [ask(machine, "troca").cache for _ in range(3)] == ["miss", "hit", "hit"]
+    assert machine.embedder.asked == 1
+    assert not ask(machine, "gaivota", threshold="auto").match
+    assert ask(machine, "gaivota", threshold="auto").cache == "hit"
+    put(machine, trocas="# Trocas\n\nA gaivota troca de pena uma vez por ano na praia.")
+    answer = ask(machine, "gaivota")
+    assert (answer.cache, answer.passages[0].source) == ("miss", "trocas.md")
+    assert machine.embedder.asked == 2
+    machine.runtime.manage.delete(BASE, "trocas.md")
+    machine.settle()
+    assert "trocas.md" not in {p.source for p in ask(machine, "gaivota").passages}
+    machine.clock.advance(601)
+    assert ask(machine, "troca").cache == "miss"
+    machine.runtime.close()
+
+
+def test_equal_questions_at_the_same_time_are_asked_once(tmp_path):
+    machine = cached(tmp_path)
+    put(machine, **OTHERS)
+    machine.embedder.asked = 0
+    inside, go = threading.Event(), threading.Event()
+    original = machine.embedder.count_tokens
+
+    def slow(text):
+        inside.set()
+        assert go.wait(10)
+        return original(text)
+
+    machine.embedder.count_tokens = slow
+    answers = []
+    threads = [threading.Thread(target=lambda: answers.append(ask(machine, "troca do produto"))) for _ in range(6)]
+    threads[0].start()
+    assert inside.wait(10)
+    for thread in threads[1:]:
+        thread.start()
+    go.set()
+    for thread in threads:
+        thread.join(10)
+    assert machine.embedder.asked == 1
+    assert len({tuple(p.id for p in answer.passages) for answer in answers}) == 1
+    assert sorted({answer.cache for answer in answers} - {"hit"}) in (["miss"], ["miss", "shared"])
+    machine.runtime.close()
+
+
+@pytest.mark.parametrize("fault", [Unavailable("the model is away"), EmbeddingInvalid(0, "NaN")])
+def test_a_failing_embedder_leaves_answers_by_words_marked_degraded(machine, fault):
+    put(machine, **OTHERS)
+    machine.embedder.broken = fault
+    answer = ask(machine, "troca do produto", threshold="auto")
+    assert (answer.degraded, answer.mode, answer.gate.method) == (True, "lexical", "coverage")
+    assert answer.passages[0].source == "trocas.md"
+    assert answer.warnings
+    machine.embedder.broken = None
+    assert not ask(machine, "troca do produto").degraded
+
+
+def test_canaries_that_no_longer_agree_leave_answers_by_words(tmp_path):
+    class Fit(CountingEmbedder):
+        fit = True
+
+    machine = OneMachine(tmp_path, embedder=Fit())
+    put(machine, **OTHERS)
+    assert not ask(machine, "troca do produto").degraded
+    machine.embedder = Fit()
+    machine.embedder.embed_query = lambda text: CountingEmbedder.embed_query(machine.embedder, text[::-1])
+    machine.restart()
+    answer = ask(machine, "troca do produto")
+    assert answer.degraded
+    assert "canary" in answer.warnings[0]
+    machine.runtime.close()
+
+
+def test_a_switched_off_knowledge_base_answers_at_once(tmp_path):
+    from dataclasses import replace  # noqa: PLC0415 - only here
+
+    machine = OneMachine(tmp_path, embedder=CountingEmbedder())
+    answers = machine.runtime.answers
+    off = replace(answers, searcher=replace(answers.searcher, enabled=False))
+    answer = off.answer("nobody", Search("x"))
+    assert (answer.match, answer.gate.decision, machine.embedder.asked) == (False, "disabled", 0)
+    machine.runtime.close()
