@@ -36,6 +36,7 @@ from common.stages.caching import EpochMemory, QuestionCache
 from common.stages.ingest import IngestPorts
 from common.stages.listing import Listing
 from common.stages.manage import Manage
+from common.stages.quota import Quota
 from common.stages.search import Searcher
 from common.stages.spaces import Spaces
 
@@ -199,6 +200,7 @@ def _wired(
         QuestionCache(cache),
     )
     file_limit = settings.kb_max_file_mb * MEGABYTE
+    quota = Quota(parts.catalog, settings.kb_max_base_mb * MEGABYTE, settings.kb_max_documents)
     return Runtime(
         settings=settings,
         clock=clock,
@@ -209,7 +211,7 @@ def _wired(
         spaces=spaces,
         answers=Answers(searcher, parts.catalog, cache),
         listing=Listing(parts.catalog),
-        manage=Manage(parts.store, parts.catalog, spaces, clock, parts.announce, file_limit),
+        manage=Manage(parts.store, parts.catalog, spaces, clock, parts.announce, quota, file_limit),
         ingest=IngestPorts(
             parts.store,
             parts.catalog,
@@ -217,9 +219,12 @@ def _wired(
             spaces,
             parser,
             clock,
+            quota,
+            parts.announce,
             settings.kb_max_attempts,
             file_limit,
-            step,
+            settings.kb_slice_seconds,
+            step=step,
         ),
         authenticate=loopback_only,
         ready=lambda: {"model": models.configured().space.model},

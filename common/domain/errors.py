@@ -59,6 +59,10 @@ class ObjectGone(FicharioError):
     """The object no longer exists in the store."""
 
 
+class SliceOver(FicharioError):
+    """The time of one delivery is used up; what is written stays, a continuation does the rest."""
+
+
 class LeaseLost(FicharioError):
     """The worker's lease was taken over."""
 

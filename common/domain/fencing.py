@@ -25,6 +25,7 @@ Verdict = Literal[
     "superseded",
     "lease_lost",
     "rewrite",
+    "continued",
 ]
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from common.domain import fencing
+from common.domain.codes import FailureCode, JobState
 from common.domain.documents import Parsed
 from common.domain.errors import (
     Busy,
@@ -18,15 +19,18 @@ from common.domain.errors import (
     LeaseLost,
     Misconfigured,
     ObjectGone,
+    SliceOver,
     Superseded,
     Transient,
 )
 from common.domain.fencing import Result, Verdict
 from common.domain.objects import ObjectChange, ignored_name
-from common.domain.records import Decision, DocumentRecord, Held, JobRecord, ObjectRecord, touched
+from common.domain.records import Decision, DocumentRecord, Held, JobRecord, touched
 from common.ports import Catalog, Clock, ObjectStore, Parser, VectorIndex
 from common.stages.filling import Filling
+from common.stages.quota import Quota
 from common.stages.spaces import Spaces
+from common.stages.sweeping import Sweeping
 
 PROGRESS_SECONDS: Final = 1.0
 """How often progress is written at most, which is also well under the time after which a lease must be renewed."""
@@ -34,7 +38,7 @@ PROGRESS_SECONDS: Final = 1.0
 
 @dataclass(frozen=True, slots=True)
 class IngestPorts:
-    """All that ingest needs; `file_limit` in bytes, 0 for none."""
+    """All that ingest needs; `file_limit` in bytes, 0 for none. `stopping` asks for a checkpoint as soon as can be."""
 
     store: ObjectStore
     catalog: Catalog
@@ -42,8 +46,12 @@ class IngestPorts:
     spaces: Spaces
     parser: Parser
     clock: Clock
+    quota: Quota
+    announce: Callable[[ObjectChange], None]
     max_attempts: int
     file_limit: int
+    slice_seconds: float
+    stopping: Callable[[], bool] = lambda: False
     step: Callable[[str], None] = lambda _: None
 
 
@@ -75,6 +83,16 @@ def _skip(change: ObjectChange, ports: IngestPorts, reason: str) -> Verdict:
     return ports.catalog.transact(change.ref, change.job_id, decide)
 
 
+def _outcome(passages: int, tokens: int, warnings: tuple[str, ...]) -> tuple[JobState, FailureCode | None, str, str]:
+    """State, code, reason and next step of a file that could be read."""
+    if passages:
+        return "indexed", None, "", ""
+    if tokens:
+        reason = warnings[0] if warnings else "Nothing in the file can be embedded."
+        return "skipped", "UNSUPPORTED", reason, "Upload the text that people would ask about."
+    return "empty", None, "The file holds no text.", "Upload a version with text if it should answer questions."
+
+
 class _Attempt:
     """One claim of one change by one worker, named by its token."""
 
@@ -83,7 +101,9 @@ class _Attempt:
         self.ports = ports
         self.token = uuid.uuid4().hex
         self.renewed = ports.clock.now()
+        self.slice_ends = self.renewed + ports.slice_seconds
         self.filling = Filling(change, ports.index, ports.catalog, ports.clock, self._keep_lease, ports.step)
+        self.sweeping = Sweeping(change, ports.index, ports.catalog)
 
     def run(self) -> Verdict:
         verdict = self._transact(self._begin)
@@ -99,13 +119,18 @@ class _Attempt:
                 self._require(self._transact(fencing.supersede, self.token, self.ports.clock.now()))
             except LeaseLost:
                 return self._leave()
+            except SliceOver:
+                return self._hand_over()
             except (Transient, Misconfigured):
                 self._transact(fencing.release, self.token, self.ports.clock.now(), refund=True)
                 raise
             except Exception:
                 self._break_off()
                 raise
-        self._clean_up()
+        self.sweeping.clean_up()
+        self.ports.step("sweep")
+        self._transact(fencing.finish, self.token, self.ports.clock.now())
+        self.ports.step("finish")
         return verdict
 
     def _work(self) -> None:
@@ -134,6 +159,7 @@ class _Attempt:
     def _index(self) -> None:
         data = self._read()
         parsed = self._parse(data)
+        self.ports.quota.check_documents(self.change.ref, len(parsed.documents))
         for _ in range(3):
             targets = self.ports.spaces.writing(self.change.ref.base)
             filled = [self.filling.fill(parsed, target) for target in targets]
@@ -154,6 +180,7 @@ class _Attempt:
             raise ObjectGone(ref.key)
         if current.generation != generation:
             raise Superseded(ref.key)
+        self.ports.quota.check_size(ref, current.size)
         data = self.ports.store.read(ref, generation, self.ports.file_limit)
         self.filling.took("read", since)
         self.ports.step("read")
@@ -167,23 +194,27 @@ class _Attempt:
         return parsed
 
     def _keep_lease(self, done: int, total: int) -> None:
-        """Read the lease before a write; renew it, with the progress, when it is time."""
+        """Read the lease before a write; renew it, with the progress, when it is time; end the slice when it is due."""
         now = self.ports.clock.now()
-        if now - self.renewed < PROGRESS_SECONDS:
+        over = 0 < done < total and (now >= self.slice_ends or self.ports.stopping())
+        if not over and now - self.renewed < PROGRESS_SECONDS:
             if not fencing.holds_lease(self.ports.catalog.object(self.change.ref), self.token):
                 raise LeaseLost(self.change.ref.key)
             return
         self._require(self._transact(fencing.renew, self.token, now, done=done, total=total))
         self.renewed = now
+        if over:
+            raise SliceOver
 
     def _result(self, documents: Iterable[DocumentRecord], warnings: tuple[str, ...], size: int) -> Result:
         listed = tuple(documents)
         passages = sum(d.passages for d in listed)
-        blank = "The file holds no text."
+        state, code, reason, next_step = _outcome(passages, sum(d.tokens_in_source for d in listed), warnings)
         return Result(
-            state="indexed" if passages else "empty",
-            reason="" if passages else blank,
-            next_step="" if passages else "Upload a version with text if it should answer questions.",
+            state=state,
+            code=code,
+            reason=reason,
+            next_step=next_step,
             documents=len(listed) if passages else 0,
             passages=passages,
             new_passages=self.filling.new_passages,
@@ -201,14 +232,14 @@ class _Attempt:
         return self._require(verdict)
 
     def _remove(self) -> None:
-        """Take the removed generation out, unless the bucket holds a newer one (RULES 3)."""
+        """Take the removed generation out, unless the bucket says that it holds this one or a newer one (RULES 3)."""
         change = self.change
         newer = change.overwritten_by
         if newer is None:
             current = self.ports.store.stat(change.ref)
             newer = current.generation if current else None
         self.ports.step("asked")
-        if newer is not None and newer > change.generation:
+        if newer is not None and newer >= change.generation:
             raise Superseded(change.ref.key)
         self._require(self._transact(fencing.remove, self.token, self.ports.clock.now()))
         self.ports.step("removed")
@@ -245,38 +276,15 @@ class _Attempt:
         result = Result("failed", "INTERNAL", reason, "Report it with the job's id; the log names the fault.")
         self._transact(fencing.fail, self.token, result, now)
 
+    def _hand_over(self) -> Verdict:
+        """The slice is over: what is written stays, and the same change is announced again for the rest of it."""
+        self._require(self._transact(fencing.release, self.token, self.ports.clock.now(), refund=True))
+        self.ports.announce(self.change)
+        self.ports.step("continuation")
+        return "continued"
+
     def _leave(self) -> Verdict:
         """Another worker owns the object. What this one wrote is discarded where it can never answer again."""
         if fencing.is_settled_past(self.ports.catalog.object(self.change.ref), self.change.generation):
-            self._discard()
+            self.sweeping.discard()
         return "lease_lost"
-
-    def _clean_up(self) -> None:
-        """Delete what no longer answers, then let the object go. Repeatable."""
-        ref, generation = self.change.ref, self.change.generation
-        known = self.ports.catalog.object(ref)
-        if known is not None and known.live != generation and known.state != "deleted":
-            self._discard()
-        below = self._below(known)
-        for collection in self._collections():
-            self.ports.index.sweep(ref.base, collection, ref.name, below)
-        self.ports.catalog.drop_documents(ref, below)
-        self.ports.step("sweep")
-        self._transact(fencing.finish, self.token, self.ports.clock.now())
-        self.ports.step("finish")
-
-    def _below(self, known: ObjectRecord | None) -> int:
-        if known is None:
-            return 0
-        return max(known.tombstone + 1, known.live if known.live is not None else 0)
-
-    def _discard(self) -> None:
-        ref = self.change.ref
-        for collection in self._collections():
-            self.ports.index.discard(ref.base, collection, ref.name, self.change.generation)
-
-    def _collections(self) -> tuple[str, ...]:
-        record = self.ports.catalog.base(self.change.ref.base)
-        if record is None:
-            return ()
-        return tuple(dict.fromkeys((*record.writes_to, *((record.live,) if record.live else ()))))

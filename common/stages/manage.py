@@ -18,6 +18,7 @@ from common.domain.objects import (
 )
 from common.domain.records import Decision, Held, touched
 from common.ports import Catalog, Clock, ObjectStore
+from common.stages.quota import Quota
 from common.stages.spaces import Spaces
 
 
@@ -33,6 +34,7 @@ class Manage:
     spaces: Spaces
     clock: Clock
     announce: Callable[[ObjectChange], None]
+    quota: Quota
     file_limit: int
 
     def upload(self, base: str, source: str, data: bytes, content_type: str) -> dict[str, Any]:
@@ -53,6 +55,11 @@ class Manage:
         known = self.catalog.object(ref) if stored else None
         if stored and known and known.live == known.newest == stored.generation:
             return {**self._named(ref, known.live_job), "unchanged": True}
+        try:
+            self.quota.check_size(ref, len(data))
+            self.quota.check_documents(ref, 1)
+        except DocumentError as error:
+            raise Refused(409, error.code, f"{error.reason} {error.next_step}") from error
         again = stored is not None and not (known and known.state == "failed")
         stored = stored if stored and again else self.store.write(ref, data, content_type)
         change = ObjectChange("finalize", ref, stored.generation, stored.size)

@@ -6,7 +6,7 @@ from common.adapters.parsers.ooxml import Element, attribute, child, children, l
 
 # Deleted or moved-away text, field codes, and the second rendering of what a Choice already holds.
 _SKIPPED_NAMES = """
-    moveFrom instrText delText delInstrText rPr pPr Fallback fldChar annotationRef footnoteRef endnoteRef
+    del moveFrom instrText delText delInstrText rPr pPr Fallback fldChar annotationRef footnoteRef endnoteRef
     posOffset sizeRelH sizeRelV pctWidth pctHeight
     """
 _SKIPPED: Final = frozenset(_SKIPPED_NAMES.split())

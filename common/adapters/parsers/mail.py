@@ -156,7 +156,7 @@ def _add_body(builder: TextBuilder, message: EmailMessage, head: list[str]) -> b
     for text in plain:
         for paragraph in re.split(r"\n\s*\n", text.replace("\r\n", "\n")):
             builder.add(paragraph)
-    if True:
+    if not plain:
         for text in pages:
             add_html(builder, text)
     return True
