@@ -37,6 +37,7 @@ from common.stages.ingest import IngestPorts
 from common.stages.listing import Listing
 from common.stages.manage import Manage
 from common.stages.quota import Quota
+from common.stages.reconcile import Reconcile
 from common.stages.search import Searcher
 from common.stages.spaces import Spaces
 
@@ -58,6 +59,7 @@ class Runtime:
     answers: Answers
     listing: Listing
     manage: Manage
+    reconcile: Reconcile
     ingest: IngestPorts
     authenticate: Authenticate
     ready: Callable[[], Mapping[str, Any]]
@@ -83,6 +85,7 @@ def local_runtime(
     clock: Clock | None = None,
     step: Callable[[str], None] = lambda _: None,
     wake: Callable[[str], None] | None = None,
+    stopping: Callable[[], bool] = lambda: False,
     patience: float = 0.0,
 ) -> Runtime:
     """One machine: everything under the data folder. Raises DataFolderError when it is locked, damaged or not whole."""
@@ -121,6 +124,7 @@ def local_runtime(
         Models(settings.models, settings.model, embedder),
         parser or _parser(),
         step,
+        stopping,
     )
 
 
@@ -175,7 +179,13 @@ class Models:
 
 
 def _wired(
-    settings: Settings, clock: Clock, parts: Parts, models: Models, parser: Parser, step: Callable[[str], None]
+    settings: Settings,
+    clock: Clock,
+    parts: Parts,
+    models: Models,
+    parser: Parser,
+    step: Callable[[str], None],
+    stopping: Callable[[], bool],
 ) -> Runtime:
     spaces = Spaces(
         catalog=parts.catalog,
@@ -212,6 +222,14 @@ def _wired(
         answers=Answers(searcher, parts.catalog, cache),
         listing=Listing(parts.catalog),
         manage=Manage(parts.store, parts.catalog, spaces, clock, parts.announce, quota, file_limit),
+        reconcile=Reconcile(
+            parts.store,
+            parts.catalog,
+            parts.index,
+            clock,
+            parts.announce,
+            lambda: list(parts.scan.scan().foreign),
+        ),
         ingest=IngestPorts(
             parts.store,
             parts.catalog,
@@ -224,7 +242,8 @@ def _wired(
             settings.kb_max_attempts,
             file_limit,
             settings.kb_slice_seconds,
-            step=step,
+            stopping,
+            step,
         ),
         authenticate=loopback_only,
         ready=lambda: {"model": models.configured().space.model},

@@ -128,7 +128,7 @@ def _enclose(memory: int) -> None:
     sys.addaudithook(_refuse_network)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (_WRITTEN, _WRITTEN))
-    pass
+    resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
     # Where data alone is not counted (some sandboxes), address space is; shared libraries take most of the margin.
     resource.setrlimit(resource.RLIMIT_AS, (memory + _MAPPED, memory + _MAPPED))
 

@@ -118,6 +118,23 @@ def reset(context: Context, base: str, yes: bool) -> None:  # noqa: ARG001, FBT0
     context.options.emit({"base": base, "deleted": body["deleted"]}, [f"{body['deleted']} files deleted."])
 
 
+@click.command()
+@base_option
+@click.option("--repair", is_flag=True, help="Publish the events that mend it, and wait for them.")
+@click.option("--yes", is_flag=True, help="Yes, even where most of the base would go.")
+def reconcile(context: Context, base: str, repair: bool, yes: bool) -> None:  # noqa: FBT001 - click's flags
+    """Compare the bucket, the catalog and the index of a base; prints nought where they agree."""
+    path = route("bases", base, "reconcile")
+    with context.api() as api:
+        body = dict(api.call("POST", path, body={"repair": repair, "yes": yes}).checked().body)
+        if repair:
+            for job in rows(api, lambda cursor: route("bases", base, "jobs", cursor=cursor, limit=1000), "jobs"):
+                wait(api, base, job["job_id"])
+    details = [f"{row['kind']}: {row['object']}: {row['why']}" for row in body["details"]]
+    counts = [f"{name}: {count}" for name, count in body.items() if name != "details"]
+    context.options.emit(body, [*details, ", ".join(counts)])
+
+
 def wait(api: Api, base: str, job_id: str) -> dict[str, Any]:
     """The job once it is terminal."""
     while True:
@@ -155,4 +172,4 @@ def _files(paths: tuple[Path, ...]) -> Iterator[Found]:
                 yield Found(file, below.as_posix())
 
 
-COMMANDS = (ingest, delete, reset)
+COMMANDS = (ingest, delete, reset, reconcile)

@@ -39,12 +39,12 @@ def machine(
     operator: Callable[[Authenticate], Authenticate] = lambda authenticate: authenticate,
 ) -> Iterator[Machine]:
     """Open the data folder, take note of what changed in the bucket meanwhile, and work the queue until the end."""
-    bell = threading.Event()
-    runtime = local_runtime(settings, wake=lambda _: bell.set(), patience=patience)
+    bell, stopping = threading.Event(), threading.Event()
+    runtime = local_runtime(settings, wake=lambda _: bell.set(), stopping=stopping.is_set, patience=patience)
     runtime = replace(runtime, authenticate=operator(runtime.authenticate))
     try:
         found = runtime.scan.scan(allow_mass_removal=allow_mass_removal)
-        crew = Workers(runtime, bell, workers)
+        crew = Workers(runtime, bell, stopping, workers)
         crew.start()
         try:
             yield Machine(runtime, found)

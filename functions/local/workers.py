@@ -22,12 +22,14 @@ _log = logging.getLogger("fichario.worker")
 
 
 class Workers:
-    """A fixed number of threads that work one topic until they are stopped. `bell` is rung when work arrives."""
+    """A fixed number of threads that work one topic. `bell` is rung when work arrives; once `stopping` is set, what was
+    begun comes to its next checkpoint and no more is taken.
+    """
 
-    def __init__(self, runtime: Runtime, bell: threading.Event, count: int = 1) -> None:
+    def __init__(self, runtime: Runtime, bell: threading.Event, stopping: threading.Event, count: int = 1) -> None:
         self._runtime = runtime
         self._bell = bell
-        self._stopping = threading.Event()
+        self._stopping = stopping
         self._threads = [threading.Thread(target=self._run, name=f"worker-{i}", daemon=True) for i in range(count)]
 
     def start(self) -> None:
@@ -35,7 +37,7 @@ class Workers:
             thread.start()
 
     def stop(self) -> None:
-        """Let every worker end what it has begun."""
+        """Let every worker come to its next checkpoint, and wait for them."""
         self._stopping.set()
         self._bell.set()
         for thread in self._threads:

@@ -3,6 +3,7 @@
 import base64
 import binascii
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -31,6 +32,22 @@ class Page:
     limit: int
     cursor: tuple[str, ...] | None
     asked: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """What to do about drift: mend it, even where most of a base would go."""
+
+    repair: bool
+    yes: bool
+
+
+def decode_repair(body: Mapping[str, object]) -> Repair:
+    """`{"repair": bool, "yes": bool}`, both false where absent. Raises Refused 400."""
+    for name, value in body.items():
+        if name not in {"repair", "yes"} or not isinstance(value, bool):
+            raise Refused(400, "BAD_REQUEST", "The body holds repair and yes, each true or false.", str(name)[:100])
+    return Repair(bool(body.get("repair", False)), bool(body.get("yes", False)))
 
 
 def decode_upload(request: Request, limit: int) -> Upload:

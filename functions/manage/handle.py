@@ -3,8 +3,8 @@
 from werkzeug.wrappers import Response
 
 from common.bootstrap import Runtime
-from common.boundary import Call, Route, Router, answer
-from functions.manage.decode import decode_page, decode_state, decode_upload, encode_cursor, position
+from common.boundary import Call, Route, Router, answer, json_body
+from functions.manage.decode import decode_page, decode_repair, decode_state, decode_upload, encode_cursor, position
 
 BASE = "/v1/bases/<base>"
 
@@ -41,6 +41,10 @@ def router(runtime: Runtime) -> Router:
     def reset(call: Call) -> Response:
         return answer(manage.reset(call.base), 202)
 
+    def reconcile(call: Call) -> Response:
+        wanted = decode_repair(json_body(call.request) if call.request.content_length else {})
+        return answer(runtime.reconcile.run(call.base, repair=wanted.repair, yes=wanted.yes))
+
     return Router(
         [
             Route("POST", f"{BASE}/documents", upload, "write"),
@@ -49,6 +53,7 @@ def router(runtime: Runtime) -> Router:
             Route("GET", f"{BASE}/jobs", jobs, "read"),
             Route("GET", f"{BASE}/jobs/<job_id>", job, "read"),
             Route("DELETE", BASE, reset, "admin"),
+            Route("POST", f"{BASE}/reconcile", reconcile, "admin"),
         ],
         runtime.authenticate,
         runtime.ready,

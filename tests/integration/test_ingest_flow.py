@@ -1,5 +1,7 @@
 """What becomes of files on one machine: indexed, unchanged, overwritten, broken, deleted, and killed at every step."""
 
+from dataclasses import replace
+
 import pytest
 
 from common.domain.errors import Misconfigured, Unavailable
@@ -232,6 +234,42 @@ def test_a_kill_at_every_boundary_ends_as_a_clean_run_does(tmp_path):
         machine.check({})
         assert machine.kill_after is None, f"boundary {number} was never reached"
         machine.runtime.close()
+
+
+def test_a_long_document_passes_through_slices_with_a_kill_in_each_and_embeds_nothing_twice(machine):
+    job_id = put(machine, "longo", content("longo", 1, 200))
+    slices = []
+
+    def spend(name):
+        if name == "upsert":
+            machine.clock.advance(300)
+        if name == "continuation":
+            slices.append(name)
+            machine.kill_after = 6
+
+    machine.on_step = spend
+    machine.settle()
+    machine.on_step = None
+    done = job(machine, job_id)
+    assert (done.state, done.passages) == ("indexed", 200)
+    assert len(slices) >= 2
+    assert done.progress == {}
+    machine.check({"longo": (1, 200)})
+
+
+def test_a_stop_lets_the_object_go_at_the_next_checkpoint_and_the_next_start_goes_on(tmp_path):
+    machine = OneMachine(tmp_path)
+    ports = machine.runtime.ingest
+    put(machine, "longo", content("longo", 1, 100))
+    machine.runtime = replace(machine.runtime, ingest=replace(ports, stopping=lambda: True))
+    delivery = machine.runtime.queue.take("kb-events", 3600)
+    assert machine.deliver(delivery)
+    halfway = machine.runtime.catalog.objects(BASE).__next__()
+    assert (halfway.lease, halfway.live, halfway.state) == (None, None, "processing")
+    machine.restart()
+    machine.settle()
+    machine.check({"longo": (1, 100)})
+    machine.runtime.close()
 
 
 def test_a_zombie_that_wakes_after_its_lease_was_taken_over_changes_nothing(machine):

@@ -48,7 +48,8 @@ def p(text: str, properties: str = "") -> str:
 def test_tracked_changes_are_read_as_accepted() -> None:
     body = (
         "<w:p><w:r><w:t xml:space='preserve'>prazo de </w:t></w:r><w:del><w:r><w:delText>10</w:delText></w:r></w:del>"
-        "<w:moveFrom><w:r><w:t>dez</w:t></w:r></w:moveFrom><w:ins><w:r><w:t>15</w:t></w:r></w:ins><w:r><w:t xml:space='preserve'> dias</w:t></w:r></w:p>"
+        "<w:moveFrom><w:r><w:t>dez</w:t></w:r></w:moveFrom><w:ins><w:r><w:t>15</w:t></w:r></w:ins>"
+        "<w:r><w:t xml:space='preserve'> dias</w:t></w:r></w:p>"
     )
     assert word(body).text == "prazo de 15 dias"
 

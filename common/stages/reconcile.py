@@ -1,0 +1,145 @@
+"""Drift between the bucket, the catalog and the index of one base: what it is, and the events that mend it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from common.domain.codes import FILE_FAULTS
+from common.domain.errors import Refused
+from common.domain.fencing import Verdict
+from common.domain.objects import ObjectChange, ObjectRef, ignored_name
+from common.domain.records import Decision, Held, JobRecord, ObjectRecord, touched
+from common.ports import Catalog, Clock, ObjectStore, VectorIndex
+
+MASS: Final = 20
+"""A base of more objects than this loses more than half of them only with a yes (RULES 5)."""
+QUEUED_SECONDS: Final = 600.0
+"""A job that waits longer than this lost its event."""
+KINDS: Final = ("missing", "stale", "orphaned", "duplicated", "half_indexed", "stuck", "alias", "foreign")
+
+
+@dataclass(slots=True)
+class Drift:
+    """What was found, by kind; every detail names an object and says what is wrong in a few words."""
+
+    details: list[dict[str, Any]] = field(default_factory=list)
+
+    def add(self, kind: str, name: str, why: str, **more: object) -> None:
+        self.details.append({"kind": kind, "object": name, "why": why, **more})
+
+    def names(self, *kinds: str) -> list[str]:
+        return [detail["object"] for detail in self.details if detail["kind"] in kinds]
+
+    def body(self) -> dict[str, Any]:
+        """Counts by kind and the details."""
+        counts = {kind: sum(detail["kind"] == kind for detail in self.details) for kind in KINDS}
+        return {**counts, "details": self.details}
+
+
+@dataclass(frozen=True, slots=True)
+class Reconcile:
+    """Compares the three of one base. `announce` publishes an event; `foreign` names what lies beside the bases."""
+
+    store: ObjectStore
+    catalog: Catalog
+    index: VectorIndex
+    clock: Clock
+    announce: Callable[[ObjectChange], None]
+    foreign: Callable[[], list[str]]
+
+    def run(self, base: str, *, repair: bool, yes: bool) -> dict[str, Any]:
+        """The drift, and with `repair` the events that mend it. Costs no embedding where there is none.
+
+        Raises Refused 404, 409 MASS_REMOVAL when a repair would remove more than half of the base without `yes`.
+        """
+        stored = {stat.ref.name: stat.generation for stat in self.store.list(base)}
+        known = {record.ref.name: record for record in self.catalog.objects(base)}
+        if not stored and not known and self.catalog.base(base) is None:
+            raise Refused(404, "NO_BASE", f"There is no base {base}.", sentinel="NO_KB_MATCH")
+        drift = Drift()
+        for name in sorted(stored.keys() | known.keys()):
+            self._compare(drift, name, stored.get(name), known.get(name))
+        self._compare_index(drift, base, known)
+        self._find_stuck(drift, base, known)
+        for name in self.foreign():
+            drift.add("foreign", name, "lies at the bucket's root and belongs to no base")
+        if repair:
+            self._repair(drift, base, stored, known, yes=yes)
+        return drift.body()
+
+    def _compare(self, drift: Drift, name: str, stored: int | None, known: ObjectRecord | None) -> None:
+        """One object of the bucket against what the catalog knows of it."""
+        if ignored_name(name):
+            return
+        if stored is None:
+            if known is not None and known.live is not None:
+                drift.add("orphaned", name, "answers although the bucket no longer holds it")
+        elif known is None or (known.live is None and known.newest < stored):
+            drift.add("missing", name, "is in the bucket and was never brought in")
+        elif known.newest < stored:
+            drift.add("stale", name, "an older version answers than the bucket holds")
+        elif known.state == "failed" and known.code not in FILE_FAULTS - {"QUOTA"}:
+            kind = "stale" if known.stale else "missing"
+            drift.add(kind, name, f"its newest version failed: {known.code}")
+
+    def _compare_index(self, drift: Drift, base: str, known: dict[str, ObjectRecord]) -> None:
+        record = self.catalog.base(base)
+        for collection in record.writes_to if record else ():
+            held = self.index.generations(base, collection)
+            for (name, generation), count in sorted(held.items()):
+                owner = known.get(name)
+                if owner is not None and owner.lease is not None and owner.lease.expires_at > self.clock.now():
+                    continue
+                if owner is None or owner.live is None:
+                    drift.add("orphaned", name, "passages without an object", generation=generation)
+                elif owner.live != generation:
+                    drift.add("duplicated", name, "passages of a version that does not answer", generation=generation)
+                elif count != owner.passages:
+                    drift.add("half_indexed", name, f"{count} of {owner.passages} passages are stored")
+            for name, owner in sorted(known.items()):
+                if owner.passages and owner.live is not None and (name, owner.live) not in held:
+                    drift.add("half_indexed", name, f"0 of {owner.passages} passages are stored")
+
+    def _find_stuck(self, drift: Drift, base: str, known: dict[str, ObjectRecord]) -> None:
+        now = self.clock.now()
+        for state in ("queued", "processing"):
+            for job in self.catalog.jobs(base, state=state):
+                owner = known.get(job.ref.name)
+                lease = owner.lease if owner else None
+                leased = lease is not None and lease.job_id == job.job_id and lease.expires_at > now
+                if not leased and now - job.updated_at > QUEUED_SECONDS:
+                    drift.add("stuck", job.ref.name, f"job {job.job_id} is {state} and nobody works on it")
+
+    def _repair(
+        self, drift: Drift, base: str, stored: dict[str, int], known: dict[str, ObjectRecord], *, yes: bool
+    ) -> None:
+        gone = [n for n in drift.names("orphaned") if n not in stored and n in known and known[n].live is not None]
+        answering = sum(record.live is not None for record in known.values())
+        if not yes and answering > MASS and len(gone) * 2 > answering:
+            raise Refused(
+                409, "MASS_REMOVAL", f"{len(gone)} of {answering} files would be removed; say yes if they should be."
+            )
+        for name in sorted(set(gone)):
+            self._again(ObjectChange("delete", ObjectRef(base, name), known[name].newest))
+        for name in sorted(set(drift.names("missing", "stale", "half_indexed", "stuck")) & stored.keys()):
+            self._again(ObjectChange("finalize", ObjectRef(base, name), stored[name]))
+        for name in sorted(set(drift.names("stuck")) - stored.keys()):
+            self._again(ObjectChange("delete", ObjectRef(base, name), known[name].newest))
+        record = self.catalog.base(base)
+        for detail in drift.details:
+            if detail["kind"] in {"orphaned", "duplicated"} and "generation" in detail and record:
+                for collection in record.writes_to:
+                    self.index.discard(base, collection, detail["object"], detail["generation"])
+
+    def _again(self, change: ObjectChange) -> None:
+        """Open the change's job anew where it had ended, and announce it."""
+        self.catalog.transact(change.ref, change.job_id, lambda held: _reopened(held, change, self.clock.now()))
+        self.announce(change)
+
+
+def _reopened(held: Held, change: ObjectChange, now: float) -> Decision[Verdict]:
+    job = held.job or JobRecord(change.job_id, change.ref, change.generation, change.removes, created_at=now)
+    fresh = replace(
+        touched(job, now, state="queued"), code=None, reason="", next_step="", attempts=0, swept=False, notified=False
+    )
+    return Decision("started", replace(held, job=fresh))

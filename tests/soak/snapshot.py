@@ -1,0 +1,111 @@
+"""All that a machine holds and answers, without what differs between two clean runs (times, epochs, attempts)."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from common.bootstrap import Runtime
+from common.domain.search import Search, SearchFilter
+from tests.integration.one_machine import BASE
+
+QUESTIONED = 25
+"""Of how many documents the fixed questions ask."""
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """Documents by source, points by id (vector, lexical weights, payload), the state of each job, the answer to each
+    question, and what should be empty: messages, dead letters, leases.
+    """
+
+    documents: Mapping[str, Any]
+    points: Mapping[str, Any]
+    jobs: Mapping[str, str]
+    answers: Mapping[str, Any]
+    left_over: Mapping[str, int]
+
+    @property
+    def places(self) -> Counter[tuple[str, int]]:
+        """How many points stand for each (source, ordinal)."""
+        return Counter((payload["source"], payload["ordinal"]) for _, _, payload in self.points.values())
+
+
+@dataclass(frozen=True)
+class Faults:
+    """What must be nought after any kill."""
+
+    lost: int = 0
+    duplicated: int = 0
+    stale: int = 0
+    half_seen: int = 0
+
+
+def take(runtime: Runtime, phase: Mapping[str, tuple[int, int]]) -> Snapshot:
+    """Everything as it is now; the questions are made of the documents that the phase wants."""
+    catalog, topic = runtime.catalog, runtime.settings.kb_topic_events
+    documents = {d.source: {**asdict(d), "updated_at": 0.0} for d in catalog.documents(BASE)}
+    return Snapshot(
+        documents=documents,
+        points=_points(runtime),
+        jobs={job.job_id: job.state for job in catalog.jobs(BASE)},
+        answers=_answers(runtime, phase),
+        left_over={
+            "messages": runtime.queue.waiting(topic),
+            "dead letters": len(runtime.queue.dead(topic)),
+            "leases": sum(known.lease is not None for known in catalog.objects(BASE)),
+        },
+    )
+
+
+def _points(runtime: Runtime) -> dict[str, Any]:
+    record = runtime.catalog.base(BASE)
+    if record is None or record.live is None:
+        return {}
+    versions = runtime.index.generations(BASE, record.live)
+    return {
+        point.id: (point.vector, point.lexical, point.payload)
+        for name, generation in versions
+        for point in runtime.index.stored(BASE, record.live, name, generation)
+    }
+
+
+def _answers(runtime: Runtime, phase: Mapping[str, tuple[int, int]]) -> dict[str, Any]:
+    """Each question is of one document and asks for as many passages as it has: beyond them equal scores abound."""
+    asked = [Search("xilofone marciano quantico")]
+    for name, (version, parts) in sorted(phase.items())[:: max(1, len(phase) // QUESTIONED)]:
+        words = f"doc{name} version{version} part{parts // 2}of{parts} lugar numero {parts // 2}"
+        whole = SearchFilter(source_prefix=f"{name}.md")
+        asked += [Search(words, top_k=parts, mode=mode, threshold=None) for mode in ("lexical", "hybrid")]
+        asked += [Search(words, top_k=parts, mode="dense", threshold=None, filter=whole), Search(words, top_k=1)]
+    return {repr(search): _answer(runtime, search) for search in asked}
+
+
+def _answer(runtime: Runtime, search: Search) -> dict[str, Any]:
+    answer = asdict(runtime.answers.answer(BASE, search))
+    for changing in ("epoch", "timings_ms", "cache", "embedded"):
+        del answer[changing]
+    return answer
+
+
+def count_faults(clean: Snapshot, found: Snapshot, findings: Counter[str]) -> Faults:
+    """What the end state lacks, has twice or has of another version, with what readers met on the way."""
+    return Faults(
+        lost=len(clean.places.keys() - found.places.keys()) + findings["lost"],
+        duplicated=sum(number - 1 for number in found.places.values()),
+        stale=len(found.points.keys() - clean.points.keys()) + findings["stale"],
+        half_seen=findings["half_seen"],
+    )
+
+
+def differences(clean: Snapshot, found: Snapshot) -> list[str]:
+    """Every entry that is not equal, by section and key, with both sides."""
+    told = []
+    for section, expected in asdict(clean).items():
+        actual = getattr(found, section)
+        told += [
+            f"{section} {key}: {str(expected.get(key))[:300]} became {str(actual.get(key))[:300]}"
+            for key in sorted(expected.keys() | actual.keys())
+            if expected.get(key) != actual.get(key)
+        ]
+    return told
