@@ -86,15 +86,28 @@ def holds_lease(known: ObjectRecord | None, token: str) -> bool:
     return known is not None and known.lease is not None and known.lease.token == token
 
 
-def renew(held: Held, token: str, now: float, *, done: int, total: int) -> Decision[Verdict]:
-    """Keep the lease. A checkpoint beyond all earlier ones of the job sets the attempts to 0 (RULES 6)."""
+def renew(
+    held: Held, token: str, now: float, *, done: int, total: int, spent: tuple[int, int] = (0, 0)
+) -> Decision[Verdict]:
+    """Keep the lease, and count the passages and tokens `spent` on embedding since the last time.
+
+    A checkpoint beyond all earlier ones of the job sets the attempts to 0 (RULES 6).
+    """
     known, job = held.object, held.job
     if known is None or job is None or known.lease is None or not holds_lease(known, token):
         return Decision("lease_lost", held)
     lease = replace(known.lease, expires_at=now + LEASE_SECONDS)
     reached = int(job.progress.get("done", 0))
     progress = {"stage": "embed", "done": max(done, reached), "total": total}
-    job = touched(job, now, progress=progress, attempts=0 if done > reached else job.attempts)
+    passages, tokens = spent
+    job = touched(
+        job,
+        now,
+        progress=progress,
+        attempts=0 if done > reached else job.attempts,
+        new_passages=job.new_passages + passages,
+        embedded_tokens=job.embedded_tokens + tokens,
+    )
     return Decision("started", replace(held, object=replace(known, lease=lease), job=job))
 
 
@@ -227,7 +240,7 @@ def _ended(job: JobRecord, result: Result, now: float) -> JobRecord:
         reason=result.reason,
         next_step=result.next_step,
         passages=result.passages,
-        new_passages=result.new_passages,
+        new_passages=job.new_passages + result.new_passages,
         tokens_in_source=result.tokens_in_source,
         tokens_embedded=result.tokens_embedded,
         embedded_tokens=job.embedded_tokens + result.embedded_tokens,

@@ -1,13 +1,13 @@
 """Passages into collections: cut, embed what is new, write. Nothing written here is seen before the publish."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
 from common.domain.chunking import ChunkSettings, chunk
 from common.domain.coverage import coverage
-from common.domain.documents import Parsed
+from common.domain.documents import JsonValue, Parsed
 from common.domain.errors import EmbeddingInvalid
 from common.domain.index import Point
 from common.domain.objects import ObjectChange
@@ -16,6 +16,7 @@ from common.ports import Catalog, Clock, VectorIndex
 from common.stages.points import Draft, document_record, drafts
 from common.stages.spaces import Target
 
+Vector = tuple[float, ...] | None
 BATCH: Final = 32
 """Points per upsert; between two of them the lease is read again."""
 
@@ -66,37 +67,41 @@ class Filling:
         return Filled(tuple(listed), tuple(w for record in listed for w in record.warnings))
 
     def _write(self, made: list[Draft], target: Target) -> None:
-        vectors = self._known_vectors(target) if made else {}
-        for start in range(0, len(made), BATCH):
-            batch = made[start : start + BATCH]
-            self._embed([d for d in batch if d.identity not in vectors], vectors, target, start)
-            self.keep_lease(start + len(batch), len(made))
+        vectors, stored = self._known(target) if made else ({}, {})
+        missing = [d for d in made if stored.get(d.id) != d.payload]
+        done = len(made) - len(missing)
+        for start in range(0, len(missing), BATCH):
+            batch = missing[start : start + BATCH]
+            self._embed([d for d in batch if d.identity not in vectors], vectors, target)
+            self.keep_lease(done, len(made))
             since = time.perf_counter()
             points = [Point(d.id, vectors.get(d.identity), d.lexical, d.payload) for d in batch]
             self.index.upsert(self.change.ref.base, target.collection, points)
+            done += len(batch)
             self.took("write", since)
             self.step("upsert")
+        self.keep_lease(done, len(made))
         since = time.perf_counter()
         self.index.flush()
         self.took("write", since)
 
-    def _known_vectors(self, target: Target) -> dict[str, tuple[float, ...] | None]:
-        """Vectors of the live generation, and of this one where an earlier attempt already wrote some."""
+    def _known(self, target: Target) -> tuple[dict[str, Vector], dict[str, Mapping[str, JsonValue]]]:
+        """Vectors of the live generation by passage identity, and what an earlier attempt already wrote of this one."""
         since = time.perf_counter()
         known = self.catalog.object(self.change.ref)
         held = known.holds.get(target.collection) if known else None
-        found: dict[str, tuple[float, ...] | None] = {}
+        vectors: dict[str, Vector] = {}
+        stored: dict[str, Mapping[str, JsonValue]] = {}
         for generation in {self.change.generation, held} - {None}:
-            for point in self.index.stored(
-                self.change.ref.base, target.collection, self.change.ref.name, generation or 0
-            ):
-                found[str(point.payload.get("identity"))] = point.vector
+            ref = self.change.ref
+            for point in self.index.stored(ref.base, target.collection, ref.name, generation or 0):
+                vectors[str(point.payload.get("identity"))] = point.vector
+                if generation == self.change.generation:
+                    stored[point.id] = point.payload
         self.took("embed", since)
-        return found
+        return vectors, stored
 
-    def _embed(
-        self, new: list[Draft], vectors: dict[str, tuple[float, ...] | None], target: Target, position: int
-    ) -> None:
+    def _embed(self, new: list[Draft], vectors: dict[str, Vector], target: Target) -> None:
         unique = list({d.identity: d for d in new}.values())
         if not unique:
             return
@@ -104,12 +109,19 @@ class Filling:
         try:
             answered = target.embedder.embed_passages([d.embedded for d in unique])
         except EmbeddingInvalid as error:
-            raise EmbeddingInvalid(position + error.position, "the model gave no direction for its text") from error
+            ordinal = unique[error.position].payload["ordinal"]
+            raise EmbeddingInvalid(int(str(ordinal)), "the model gave no direction for its text") from error
         vectors |= {d.identity: tuple(v) for d, v in zip(unique, answered, strict=True)}
         self.new_passages += len(unique)
         self.embedded_tokens += sum(d.tokens for d in unique)
         self.took("embed", since)
         self.step("embed")
+
+    def spent(self) -> tuple[int, int]:
+        """Passages and tokens embedded since this was last asked."""
+        counts = self.new_passages, self.embedded_tokens
+        self.new_passages = self.embedded_tokens = 0
+        return counts
 
 
 def _settings(target: Target) -> ChunkSettings:

@@ -201,7 +201,8 @@ class _Attempt:
             if not fencing.holds_lease(self.ports.catalog.object(self.change.ref), self.token):
                 raise LeaseLost(self.change.ref.key)
             return
-        self._require(self._transact(fencing.renew, self.token, now, done=done, total=total))
+        spent = self.filling.spent()
+        self._require(self._transact(fencing.renew, self.token, now, done=done, total=total, spent=spent))
         self.renewed = now
         if over:
             raise SliceOver

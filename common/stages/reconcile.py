@@ -8,7 +8,7 @@ from common.domain.codes import FILE_FAULTS
 from common.domain.errors import Refused
 from common.domain.fencing import Verdict
 from common.domain.objects import ObjectChange, ObjectRef, ignored_name
-from common.domain.records import Decision, Held, JobRecord, ObjectRecord, touched
+from common.domain.records import Decision, Held, JobRecord, ObjectRecord
 from common.ports import Catalog, Clock, ObjectStore, VectorIndex
 
 MASS: Final = 20
@@ -139,7 +139,5 @@ class Reconcile:
 
 def _reopened(held: Held, change: ObjectChange, now: float) -> Decision[Verdict]:
     job = held.job or JobRecord(change.job_id, change.ref, change.generation, change.removes, created_at=now)
-    fresh = replace(
-        touched(job, now, state="queued"), code=None, reason="", next_step="", attempts=0, swept=False, notified=False
-    )
+    fresh = JobRecord(job.job_id, job.ref, job.generation, job.removal, created_at=job.created_at, updated_at=now)
     return Decision("started", replace(held, job=fresh))

@@ -98,14 +98,14 @@ def count_faults(clean: Snapshot, found: Snapshot, findings: Counter[str]) -> Fa
     )
 
 
-def differences(clean: Snapshot, found: Snapshot) -> list[str]:
-    """Every entry that is not equal, by section and key, with both sides."""
-    told = []
-    for section, expected in asdict(clean).items():
-        actual = getattr(found, section)
-        told += [
-            f"{section} {key}: {str(expected.get(key))[:300]} became {str(actual.get(key))[:300]}"
-            for key in sorted(expected.keys() | actual.keys())
-            if expected.get(key) != actual.get(key)
-        ]
-    return told
+def differences(clean: object, found: object, place: str = "") -> list[str]:
+    """Every value that is not equal, by where it stands, with both sides."""
+    if isinstance(clean, Snapshot) and isinstance(found, Snapshot):
+        return differences(asdict(clean), asdict(found))
+    if isinstance(clean, Mapping) and isinstance(found, Mapping):
+        keys = sorted(clean.keys() | found.keys(), key=str)
+        return [line for key in keys for line in differences(clean.get(key), found.get(key), f"{place}/{key}")]
+    if isinstance(clean, list | tuple) and isinstance(found, list | tuple) and len(clean) == len(found):
+        pairs = enumerate(zip(clean, found, strict=True))
+        return [line for at, (one, other) in pairs for line in differences(one, other, f"{place}/{at}")]
+    return [] if clean == found else [f"{place}: {str(clean)[:100]} became {str(found)[:100]}"]

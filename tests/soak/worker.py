@@ -118,7 +118,7 @@ def _read(machine: OneMachine, phases: Sequence[Phase], tell: Callable[..., None
     newest: dict[str, int] = {}
     while not stopping.is_set():
         for name in names:
-            if stopping.wait(0.002):
+            if stopping.is_set():
                 return
             try:
                 found = machine.seen(name)

@@ -116,6 +116,12 @@ def test_names_meet_without_case_and_however_accents_are_encoded():
     assert made.unresolved["Notas v1.2.md"] == ("V1.3",)
 
 
+def test_a_document_s_own_name_is_no_link():
+    made = graph({"a.md": "[[a]] [a](a.md)"})
+    assert made.links == made.backlinks == {"a.md": ()}
+    assert not made.unresolved
+
+
 def test_aliases_lead_to_their_document():
     made = graph({"bomba.md": "", "a.md": "[[P-12]]"}, {"p-12": "bomba.md", "fora": "nada.md"})
     assert made.links["a.md"] == ("bomba.md",)

@@ -73,7 +73,10 @@ def test_fences_hold_no_headings():
         ("````\n```\n# A\n````\n# B", [("B",)]),
         ("- ```\n  # A\n  ```\n- b\n\n# B", [("B",)]),
         ("``` a`b\n# A", [("A",)]),
-        ("<Sandpack>\n```js\n# A\n```\n</Sandpack>\n\n# B", [("B",)]),
+        ("<Sandpack>\n```js\n\n# A\n```\n</Sandpack>\n\n# B", [("B",)]),
+        ("```\n    ```\n# A\n```\n# B", [("B",)]),
+        ("- \nA\n===", [("A",)]),
+        ("- ```\n  x\n  ```\nA\n===", [("A",)]),
         ("# A\n## B\n### C\n## D\n# E", [("A",), ("A", "B"), ("A", "B", "C"), ("A", "D"), ("E",)]),
         ("### A\n# B\n### C", [("A",), ("B",), ("B", "C")]),
         ("# A\r\n\r\ntext\r\n\r\n## B\r\n", [("A",), ("A", "B")]),
@@ -200,10 +203,10 @@ HOSTILE = {
 
 @pytest.mark.parametrize("unit", HOSTILE.values(), ids=HOSTILE)
 def test_time_is_linear_in_hostile_text(unit):
-    data = (unit * (200_000 // len(unit))).encode()
+    data = (unit * min(600_000 // len(unit), 40_000)).encode()
     started = time.process_time()
     parse_markdown(data, "a.md")
-    assert time.process_time() - started < 2
+    assert time.process_time() - started < 3
 
 
 def test_patterns_that_are_slow_elsewhere():
@@ -247,7 +250,7 @@ def test_keywords_are_the_words_that_say_something():
         "válvula",
         "P-12",
     )
-    assert len(default_keywords("", [f"palavra{n}" for n in range(50)])) == 12
+    assert len(default_keywords("", [" ".join(f"palavra{n}" for n in range(50))])) == 12
 
 
 # Plain text

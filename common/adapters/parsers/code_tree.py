@@ -3,6 +3,7 @@ Hostile input costs bounded time and memory, and then is not read by its tree at
 """
 
 import importlib
+import re
 import resource
 import sys
 import time
@@ -26,6 +27,9 @@ _BYTES_PER_SECOND: Final = 500_000
 _GROWTH: Final = 128 << 20
 _EVERY: Final = 4
 _CHUNK: Final = 1 << 16
+_ANGLE: Final = re.compile(r"<\w")
+_ANGLES: Final = re.compile(r"<\w|[>;{}]")
+_DEEPEST_ANGLES: Final = 200
 _ERROR_SHARE: Final = 0.2
 _DEEPEST: Final = 12
 _STEP: Final = 1 << 12
@@ -41,11 +45,23 @@ def tree_units(text: str, grammar: Grammar) -> list[Unit] | None:
     it, or would take too much processor time or memory for it.
     """
     data = text.encode("utf-8", "surrogatepass")
-    tree = _parse(data, grammar) if len(data) <= MAX_BYTES else None
+    tree = None if len(data) > MAX_BYTES or _tangled(text) else _parse(data, grammar)
     if tree is None or not _understood(tree.root_node, len(data)):
         return None
     units = _Scanner(text, data, grammar).units(tree.root_node)
     return units if any(not unit.loose for unit in units) else None
+
+
+def _tangled(text: str) -> bool:
+    """Type arguments nested so deep that a grammar's memory grows with the square of them, inside a single step."""
+    if len(_ANGLE.findall(text)) <= _DEEPEST_ANGLES:
+        return False
+    depth = 0
+    for token in _ANGLES.findall(text):
+        depth = 0 if token in ";{}" else max(depth + (1 if token[0] == "<" else -1), 0)
+        if depth > _DEEPEST_ANGLES:
+            return True
+    return False
 
 
 def _parse(data: bytes, grammar: Grammar) -> "Tree | None":
