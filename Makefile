@@ -49,7 +49,7 @@ bench: $(VENV)/installed $(MODELS)/e5-small-enpt/manifest.json $(MODELS)/e5-smal
 
 lock: $(VENV)/installed
 	$(BIN)/python -m pip install --quiet uv
-	$(BIN)/uv pip compile -q pyproject.toml --all-extras --universal --python-version 3.11 --generate-hashes \
+	$(BIN)/uv pip compile -q pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes \
 		--no-emit-index-url --no-header -o requirements.lock
 
 clean:

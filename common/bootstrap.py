@@ -2,10 +2,9 @@
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from threading import Lock
 from typing import Any, Final
 
 from common import logs
@@ -21,14 +20,15 @@ from common.adapters.sqlite.generations import SqliteGenerations
 from common.adapters.sqlite.queue import SqliteQueue
 from common.adapters.system_clock import SystemClock
 from common.domain.chunking import CHUNKING_VERSION
-from common.domain.errors import DataFolderError, ModelMissing
+from common.domain.errors import DataFolderError
 from common.domain.lexical import LEXICAL_VERSION
 from common.domain.notifications import write_notification
 from common.domain.objects import ObjectChange
 from common.domain.records import Gate
 from common.domain.space import Chunking, EmbeddingSpace, LexicalSpace
 from common.identity import Authenticate, loopback_only
-from common.models import gate_constants, model_folder, read_manifest
+from common.loading import Models, WorkerParser
+from common.models import gate_constants
 from common.ports import Catalog, Clock, Embedder, Message, ObjectStore, Parser, PullQueue, VectorIndex
 from common.settings import Settings, read_settings
 from common.stages.answers import Answers
@@ -111,7 +111,10 @@ def local_runtime(
     catalog.void_leases()
     queue.revive(settings.kb_topic_events)
 
+    reader = WorkerParser(settings.kb_ocr)
+
     def close() -> None:
+        reader.close()
         index.flush()
         index.close()
         database.close()
@@ -122,7 +125,7 @@ def local_runtime(
         clock,
         Parts(store, catalog, index, queue, folder, FolderScan(store), announce, close),
         Models(settings.models, settings.model, embedder),
-        parser or _parser(),
+        parser or reader,
         step,
         stopping,
     )
@@ -140,42 +143,6 @@ class Parts:
     scan: FolderScan
     announce: Callable[[ObjectChange], None]
     close: Callable[[], None]
-
-
-@dataclass(slots=True)
-class Models:
-    """Loads embedders from their folders, each once, when first needed."""
-
-    parent: Path
-    name: str
-    given: Embedder | None = None
-    _loaded: dict[Path, Embedder] = field(default_factory=dict)
-    _lock: Lock = field(default_factory=Lock)
-
-    def configured(self) -> Embedder:
-        """The embedder of new bases. Raises ModelMissing or ModelFilesDiffer."""
-        return self.given or self._load(model_folder(self.parent, self.name))
-
-    def find(self, space: EmbeddingSpace) -> Embedder:
-        """The embedder of exactly this space. Raises ModelMissing, saying what stands in its place."""
-        if self.given is not None and self.given.space == space:
-            return self.given
-        folder = model_folder(self.parent, space.model)
-        found = read_manifest(folder).space
-        if found != space:
-            raise ModelMissing(
-                f"the base was built with model {space.model} ({space.files_hash[:12]}), "
-                f"but {folder} holds another vector space ({found.files_hash[:12]})"
-            )
-        return self._load(folder)
-
-    def _load(self, folder: Path) -> Embedder:
-        from common.adapters.onnx_embedder import OnnxEmbedder  # noqa: PLC0415 - only who embeds pays for the import
-
-        with self._lock:
-            if folder not in self._loaded:
-                self._loaded[folder] = OnnxEmbedder(folder)
-            return self._loaded[folder]
 
 
 def _wired(
@@ -257,12 +224,6 @@ def _wired(
 def _shipped_gate(space: EmbeddingSpace) -> Gate:
     constants = gate_constants(space.model)
     return Gate(constants.med, constants.sd, constants.cut)
-
-
-def _parser() -> Parser:
-    from common.adapters.plain_parser import PlainParser  # noqa: PLC0415 - the query function never imports a parser
-
-    return PlainParser()
 
 
 def _database(data: Path) -> Database:

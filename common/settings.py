@@ -122,6 +122,7 @@ class Settings:
     kb_max_file_mb: int = _setting(100, _whole(0), "size of one object; 0 = no limit")
     kb_max_base_mb: int = _setting(100, _whole(0), "size of one base; 0 = no limit")
     kb_max_documents: int = _setting(5000, _whole(0), "documents of one base; 0 = no limit")
+    kb_ocr: str = _setting("off", _one_of("off", "tesseract"), "read scanned pages with tesseract")
     kb_slice_seconds: float = _setting(480.0, _seconds, "work between two checkpoints that hand over")
     kb_max_attempts: int = _setting(3, _whole(1, 100), "attempts without progress before a job fails")
     kb_auth: str = _setting("none", _one_of("none", "jwt", "iam"), "who may ask")
@@ -181,7 +182,7 @@ MULTILINGUAL: Final = "paraphrase-multilingual-MiniLM-L12-v2"
 
 
 def read_settings(environment: Mapping[str, str] | None = None, **overrides: str) -> Settings:
-    """The settings of this environment; `overrides` are given by field name. Raises Misconfigured with every problem."""
+    """The settings of this environment, `overrides` by field name. Raises Misconfigured with every problem."""
     given = {k.lower(): v for k, v in (os.environ if environment is None else environment).items()}
     given |= overrides
     values: dict[str, Any] = {}

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from common.adapters.frozen_clock import FrozenClock
 from common.adapters.hashing_embedder import HashingEmbedder
+from common.adapters.plain_parser import PlainParser
 from common.bootstrap import Runtime, local_runtime
 from common.domain.errors import Refused
 from common.domain.search import Search
@@ -54,7 +55,7 @@ class OneMachine:
 
     def open(self) -> Runtime:
         settings = read_settings({"KB_DATA_DIR": str(self.folder / "data"), "KB_CACHE_TTL": "0"})
-        return local_runtime(settings, embedder=self.embedder, clock=self.clock, step=self.step)
+        return local_runtime(settings, embedder=self.embedder, parser=PlainParser(), clock=self.clock, step=self.step)
 
     def step(self, name: str) -> None:
         """Called by ingest at each boundary: look as a reader would, then die if it is time."""

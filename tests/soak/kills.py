@@ -14,8 +14,8 @@ from random import Random
 from tests.soak.snapshot import Faults, Snapshot, count_faults, differences
 from tests.soak.worker import Orders, Phase, live
 
-HANGS_SECONDS = 300.0
-"""A process that says nothing for this long is taken for dead in another way than the one asked for."""
+LONGEST_SECONDS = 600.0
+"""A life that lasts longer waits for something that never comes."""
 KILLED_AGAIN = 1 / 3
 """How often a machine that was killed is killed once more while it recovers."""
 _PROCESSES = multiprocessing.get_context("forkserver")
@@ -64,10 +64,11 @@ def spend(orders: Orders, moment: float | None = None) -> Life:
 
 def _hear(hearing, life: Life, moment: float | None, process) -> None:
     """Everything until the process is gone; a message that the kill cut off is none."""
-    started = until = None
+    started = time.monotonic()
+    longest = started + LONGEST_SECONDS
+    until = None
     while True:
-        left = HANGS_SECONDS if until is None else max(0.0, until - time.monotonic())
-        if not hearing.poll(left):
+        if not hearing.poll(max(0.0, (until or longest) - time.monotonic())):
             assert until is not None, f"the process hangs after {life.steps[-3:]}"
             process.kill()
             until = None
@@ -91,7 +92,9 @@ def _hear(hearing, life: Life, moment: float | None, process) -> None:
             life.said += [f"{kind}: {value}"] if value else []
 
 
-def survive(folder: Path, phases: Sequence[Phase], clean: Snapshot, moments: Iterator[float], step: int | None) -> Outcome:
+def survive(
+    folder: Path, phases: Sequence[Phase], clean: Snapshot, moments: Iterator[float], step: int | None
+) -> Outcome:
     """Live until the work is done, however often killed, and compare the end with the clean one."""
     findings: Counter[str] = Counter()
     said: list[str] = []
@@ -101,7 +104,7 @@ def survive(folder: Path, phases: Sequence[Phase], clean: Snapshot, moments: Ite
         findings += life.findings
         said += life.said
         if life.end is not None:
-            faults = count_faults(clean, life.end, findings)
+            faults = count_faults(phases[-1], life.end, findings)
             return Outcome(kills, findings["looked"], faults, said + differences(clean, life.end))
         kills, first, step = kills + 1, life.phase, None
 
@@ -110,7 +113,7 @@ def kill_at_random_moments(folder: Path, phases: Sequence[Phase], kills: int, se
     """Machines killed at moments drawn over the time that the work takes, some of them again while they recover."""
     chance = Random(seed)
     clean = spend(Orders(folder / "clean", phases))
-    yield from _compared_with_itself(clean)
+    yield _of(clean, phases)
     done = number = 0
     while done < kills:
         number += 1
@@ -126,13 +129,15 @@ def kill_at_random_moments(folder: Path, phases: Sequence[Phase], kills: int, se
 def kill_at_every_boundary(folder: Path, phases: Sequence[Phase]) -> Iterator[tuple[str, Outcome]]:
     """A machine for each step that the clean one passes, killed there."""
     clean = spend(Orders(folder / "clean", phases))
+    yield "none", _of(clean, phases)
     for number, name in enumerate(clean.steps):
         outcome = survive(folder / f"killed-{number}", phases, clean.end, iter(()), number)
         yield f"{number} {name}", outcome
 
 
-def _compared_with_itself(clean: Life) -> Iterator[Outcome]:
-    yield Outcome(0, clean.findings["looked"], count_faults(clean.end, clean.end, clean.findings), clean.said)
+def _of(clean: Life, phases: Sequence[Phase]) -> Outcome:
+    faults = count_faults(phases[-1], clean.end, clean.findings)
+    return Outcome(0, clean.findings["looked"], faults, clean.said)
 
 
 def documents(count: int, seed: int) -> list[Phase]:
