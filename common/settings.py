@@ -83,8 +83,8 @@ def _threshold(value: str) -> float | str:
 
 
 def _template(value: str) -> str:
-    if value.count("{base}") != 1:
-        raise _Wrong("holds {base} exactly once")
+    if value.count("{base}") != 1 or value == "{base}":
+        raise _Wrong("holds {base} exactly once, and more than that")
     return value
 
 

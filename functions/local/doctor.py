@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from common.adapters.data_folder import running_server
+from common.adapters.data_folder import DataFolder, running_server
 from common.adapters.edge_index import EdgeIndex
 from common.adapters.folder.bucket import open_bucket
 from common.adapters.sqlite.catalog import SqliteCatalog
 from common.adapters.sqlite.connection import Database, check
 from common.adapters.sqlite.queue import SqliteQueue
 from common.adapters.system_clock import SystemClock
-from common.domain.errors import FicharioError
+from common.domain.errors import DataFolderError, FicharioError
 from common.models import model_folder, verify
 from common.settings import Settings
 
@@ -47,10 +47,7 @@ def examine(settings: Settings, port: int) -> Iterator[Finding]:
         try:
             yield _checked("bucket", lambda: _bucket(settings, database))
             yield _checked("queue", lambda: _queue(settings, database))
-            if server is None:
-                yield _checked("index", lambda: _index(settings.data, database))
-            else:
-                yield Finding("index", ok=True, detail="in use by the server")
+            yield _checked("index", lambda: _index(settings.data, database))
         finally:
             database.close()
     if server is None:
@@ -116,6 +113,12 @@ def _queue(settings: Settings, database: Database) -> str:
 
 
 def _index(data: Path, database: Database) -> str:
+    try:
+        folder = DataFolder(data)
+    except DataFolderError as error:
+        if error.locked:
+            return "in use by another process"
+        raise
     catalog, index = SqliteCatalog(database), EdgeIndex(data / "index")
     try:
         count = 0
@@ -125,6 +128,7 @@ def _index(data: Path, database: Database) -> str:
                 count += points
     finally:
         index.close()
+        folder.close()
     return f"{count} passages can be read"
 
 

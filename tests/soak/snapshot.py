@@ -76,13 +76,17 @@ def _points(runtime: Runtime) -> dict[str, Any]:
 
 
 def _answers(runtime: Runtime, phase: Mapping[str, tuple[int, int]]) -> dict[str, Any]:
-    """Each question is of one document and asks for as many passages as it has: beyond them equal scores abound."""
+    """For each of some documents its best passage among all, and all of its passages: where a question asks for more
+    than that, equal scores decide what comes back.
+    """
     asked = [Search("xilofone marciano quantico")]
     for name, (version, parts) in sorted(phase.items())[:: max(1, len(phase) // QUESTIONED)]:
         words = f"doc{name} version{version} part{parts // 2}of{parts} lugar numero {parts // 2}"
         whole = SearchFilter(source_prefix=f"{name}.md")
-        asked += [Search(words, top_k=parts, mode=mode, threshold=None) for mode in ("lexical", "hybrid")]
-        asked += [Search(words, top_k=parts, mode="dense", threshold=None, filter=whole), Search(words, top_k=1)]
+        for mode in ("hybrid", "lexical", "dense"):
+            asked.append(Search(words, top_k=1, mode=mode, threshold=None))
+            asked.append(Search(words, top_k=parts, mode=mode, threshold=None, filter=whole))
+        asked.append(Search(words, top_k=1))
     return {repr(search): _answer(runtime, search) for search in asked}
 
 
