@@ -212,13 +212,30 @@ def _wired(
             stopping,
             step,
         ),
-        authenticate=loopback_only,
+        authenticate=_authenticate(settings, clock),
         ready=lambda: {"model": models.configured().space.model},
         bucket=LOCAL_BUCKET,
         scan=parts.scan,
         folder=parts.folder,
         close=parts.close,
     )
+
+
+def _authenticate(settings: Settings, clock: Clock) -> Authenticate:
+    """Who may ask, as KB_AUTH says. The libraries of signed tokens are imported only where tokens are read."""
+    if settings.kb_auth == "none":
+        return loopback_only
+    from common.adapters.jose.keys import RemoteKeys, SecretKey  # noqa: PLC0415 - see above
+
+    if settings.kb_auth == "iam":
+        from common.adapters.iam_identity import GOOGLE_KEYS, IamIdentity, read_grants  # noqa: PLC0415 - see above
+
+        keys = RemoteKeys(GOOGLE_KEYS, clock)
+        return IamIdentity(keys, clock, settings.kb_iam_audience, read_grants(settings.kb_iam_bases))
+    from common.adapters.jwt_identity import JwtIdentity  # noqa: PLC0415 - see above
+
+    found = RemoteKeys(settings.kb_jwks_url, clock) if settings.kb_jwks_url else SecretKey(settings.kb_jwt_secret)
+    return JwtIdentity(found, clock, audience=settings.kb_jwt_audience, issuer=settings.kb_jwt_issuer)
 
 
 def _shipped_gate(space: EmbeddingSpace) -> Gate:

@@ -17,6 +17,7 @@ from common.identity import Authenticate, Identity, Scope
 
 MAX_JSON: Final = 256 * 1024
 RETRY_AFTER: Final = "2"
+UNAUTHENTICATED: Final = 401
 _log = logging.getLogger("fichario.http")
 
 
@@ -179,6 +180,8 @@ def _problem(
         body["field"] = field
     response = Response(json.dumps({**body, **(extra or {})}, ensure_ascii=False), status)
     response.headers["Content-Type"] = "application/problem+json"
+    if status == UNAUTHENTICATED:
+        response.headers["WWW-Authenticate"] = "Bearer"
     if retry:
         response.headers["Retry-After"] = RETRY_AFTER
     return response

@@ -207,8 +207,8 @@ def _contradictions(s: Settings) -> list[str]:
     problems = []
     if s.kb_auth == "jwt" and bool(s.kb_jwks_url) == bool(s.kb_jwt_secret):
         problems.append("KB_AUTH=jwt takes exactly one of KB_JWKS_URL and KB_JWT_SECRET.")
-    if s.kb_auth == "iam" and not s.kb_iam_audience:
-        problems.append("KB_AUTH=iam needs KB_IAM_AUDIENCE.")
+    if s.kb_auth == "iam" and not (s.kb_iam_audience and s.kb_iam_bases):
+        problems.append("KB_AUTH=iam needs KB_IAM_AUDIENCE and KB_IAM_BASES.")
     if s.kb_mode == "cloud":
         needed = {"QDRANT_URL": s.qdrant_url, "KB_BUCKET": s.kb_bucket, "GOOGLE_CLOUD_PROJECT": s.google_cloud_project}
         problems += [f"KB_MODE=cloud needs {name}." for name, value in needed.items() if not value]

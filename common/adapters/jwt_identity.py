@@ -60,7 +60,7 @@ def _bases(name: str, value: object) -> frozenset[str]:
 
 def _affiliate(value: object) -> str | None:
     """One spelling for each affiliate: no sign, no leading zero."""
-    text = str(value) if isinstance(value, int | str) and not isinstance(value, bool) else ""
+    text = str(value) if isinstance(value, int | str) else ""
     return f"affiliate_{text}" if _AFFILIATE.fullmatch(text) else None
 
 

@@ -19,12 +19,12 @@ LEAST_AUC: Final = 0.65
 sentences), a fitted cut would be noise and the model's constant serves.
 """
 LEFT_OUT: Final = 5
-"""Nearest neighbours left out with the source: the source alone gives a cut too low, as its neighbours half answer."""
+"""Nearest neighbours left out with the source: without them the cut is too high, as they half answer the question."""
 F1_TOLERANCE: Final = 0.003
 """The cut is the middle of all cuts whose F1 is this close to the best: a plateau's edge is luck."""
 
 RESAMPLES: Final = 30
-"""The best F1 of 220 questions sits on a few of them; averaging takes a fifth off what this luck costs."""
+"""The best F1 of 220 questions sits on a few of them; averaging takes up to a fifth off what that luck costs."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,7 +70,6 @@ _ENDINGS: Final = _table(
     ("ativo ativa ative ate ated ating ator esa ese", "", 4),
     # Verbs.
     ("ado ada", "", 3),
-    ("estado", "estad", 0),
     ("ido ida", "", 4),
     ("ando endo indo iendo", "", 3),
     ("ava avam aba aban ia iam ian aram eram iram aran eran iran aron eron ieron", "", 3),
@@ -88,6 +87,7 @@ _STEPS: Final = tuple((table, max(map(len, table))) for table in (_ADVERBS, _NUM
 # Words of their own that the tables would drive into another word's stem, or out of their own family's.
 _EXCEPTIONS: Final[Mapping[str, str]] = {
     "data": "data",
+    "estado": "estad",
     "embed": "embed",
     "used": "use",
     "using": "use",

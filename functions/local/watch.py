@@ -46,8 +46,8 @@ class Watcher:
 
     def _watch(self) -> None:
         pending: set[str] = set()
-        scanned = self._clock.now()
-        self._report(self._scan.scan())
+        # The first scan comes when the watch stands: what changes in between would be seen by neither.
+        scanned = -SCAN_SECONDS
         for changes in watch(
             self._root,
             watch_filter=None,

@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -19,11 +19,12 @@ class Fichario:
     """Runs commands on one data folder."""
 
     data: Path
+    extra: dict = field(default_factory=dict)
 
     @property
     def environment(self):
         kept = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR", "LANG") if name in os.environ}
-        return {**kept, "KB_MODEL_DIR": str(MODELS), "KB_DATA_DIR": str(self.data)}
+        return {**kept, "KB_MODEL_DIR": str(MODELS), "KB_DATA_DIR": str(self.data), **self.extra}
 
     def command(self, *arguments):
         return [str(Path(sys.executable).with_name("fichario")), *map(str, arguments)]

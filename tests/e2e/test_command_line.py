@@ -13,7 +13,7 @@ def test_index_ask_change_and_delete(fichario, tmp_path):
     first = docs / "pt" / "bagagem.md"
     first.write_bytes((TRAVEL / "pt" / "bagagem.md").read_bytes())
     (docs / "contatos.txt").write_bytes((TRAVEL / "pt" / "contatos-e-horarios.txt").read_bytes())
-    (docs / "foto.png").write_bytes(b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00")
+    (docs / "copia.zip").write_bytes(b"PK\x03\x04\x14\x00\x00\x00\x00\x00")
 
     summary = fichario.json("ingest", docs, "--base", "viagens")
     assert (summary["indexed"], summary["skipped"]) == (2, 1)

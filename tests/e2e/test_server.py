@@ -7,6 +7,8 @@ import threading
 import time
 from urllib.parse import urlsplit
 
+import jwt
+
 from tests.e2e.conftest import MODELS
 from tests.integration.one_machine import content
 
@@ -121,3 +123,19 @@ def test_a_damaged_data_folder_is_reported_and_never_made_anew(fichario, tmp_pat
     (fichario.data / "bucket" / ".fichario-bucket").unlink()
     done = fichario.run("search", "docum", "--base", "acme")
     assert (done.returncode, "bucket" in done.stderr) == (1, True)
+
+
+def test_tokens_are_asked_for_when_they_are_configured(fichario, serve):
+    secret = "s" * 40
+    fichario.extra = {"KB_AUTH": "jwt", "KB_JWT_SECRET": secret}
+    server = serve()
+    assert call(server.address, "GET", "/v1/bases")[0] == 401
+    assert call(server.address, "GET", "/no/such/route")[0] == 401
+    token = jwt.encode({"base": "acme", "exp": int(time.time()) + 60}, secret, algorithm="HS256")
+    mine = {"Authorization": f"Bearer {token}"}
+    assert call(server.address, "GET", "/v1/bases", headers=mine)[0] == 200
+    ask = {"query": "x"}
+    assert call(server.address, "POST", "/v1/bases/other/search", ask, mine)[0] == 403
+    assert call(server.address, "POST", "/v1/bases/acme/search", ask, mine)[0] == 404
+    assert call(server.address, "DELETE", "/v1/bases/acme", headers=mine)[0] == 403
+    assert fichario.json("bases") == {"bases": []}

@@ -39,6 +39,11 @@ def pieces(text):
     return ends
 
 
+def opening(text):
+    """One that reads more in a part than it counted there within the whole."""
+    return [1, 1, 1, *words(text)] if text else []
+
+
 TOKENIZERS = [words, letters, pieces]
 
 
@@ -99,11 +104,12 @@ shapes = st.builds(
 )
 
 
-@pytest.mark.parametrize("token_ends", TOKENIZERS)
+@pytest.mark.parametrize("token_ends", [*TOKENIZERS, opening])
 @pytest.mark.parametrize("parsed", [markdown, plain])
 @given(text=documents, shape=shapes)
 @settings(max_examples=150, deadline=None)
 @example(text="e" + "\u0301" * 3000, shape=NARROW)
+@example(text="x \u0301" * 300, shape=NARROW)
 @example(text="a \u0301b", shape=ChunkSettings(8, 5, 20, 4))
 def test_passages_tile_fit_and_cite(parsed, token_ends, text, shape):
     document = parsed(text)
@@ -161,6 +167,16 @@ def test_a_scrap_joins_the_paragraph_before_it():
     assert second.text == prose(100, 1)
 
 
+def test_a_scrap_with_nothing_before_it_joins_what_follows():
+    text = f"Nota\n\n{prose(100)}"
+    assert [p.text for p in chunk(plain(text), DEFAULT, words)] == [text]
+
+
+def test_what_is_embedded_is_measured_and_not_its_parts():
+    passages = chunk(plain(prose(2000)), NARROW, opening)
+    assert max(len(opening(p.embedded)) for p in passages) in range(60, 125)
+
+
 def test_a_long_paragraph_is_cut_between_sentences():
     text = prose(1200)
     passages = chunk(plain(text), DEFAULT, words)
@@ -206,6 +222,13 @@ def test_code_keeps_the_indentation_of_its_first_line():
     assert all(p.text.startswith("    linha_") for p in passages[1:])
 
 
+def test_code_is_cut_at_lines_whatever_its_strings_say():
+    lines = [f'mostra_{number}("Fim {number}. Outra frase. Mais uma")' for number in range(100)]
+    passages = chunk(markdown("```\n" + "\n".join(lines) + "\n```"), DEFAULT, words)
+    assert len(passages) > 2
+    assert all(p.text.rpartition("\n")[2] in {*lines, "```"} for p in passages)
+
+
 def test_long_context_loses_its_beginning():
     path = [" ".join(f"palavra{level}x{n}" for n in range(12)) for level in range(4)]
     text = (
@@ -249,6 +272,25 @@ def test_alone_and_pages_are_not_joined():
         ("três", 2, None),
         ("quatro", 2, None),
     ]
+
+
+def test_units_that_stand_alone_are_not_joined_with_each_other():
+    text = "def a\n\ndef b\n\ndef c"
+    blocks = tuple(Block(start, start + 5, "symbol", alone=True) for start in (0, 7, 14))
+    assert len(chunk(ParsedDocument("a.py", "a", text, blocks), DEFAULT, words)) == 3
+
+
+def test_a_heading_does_not_reach_over_what_is_dropped():
+    text = "# A\n\nFORA\n\nDepois."
+    document = markdown(text, dropped=(Dropped(5, 9, "posto fora"),))
+    assert [p.text for p in chunk(document, DEFAULT, words)] == ["# A", "Depois."]
+
+
+def test_headings_alone_are_cited_by_their_own_path():
+    text = "\n".join(f"## Capítulo {number}" for number in range(400))
+    passages = chunk(markdown(text), DEFAULT, words)
+    assert len(passages) > 5
+    assert all(p.text.endswith(p.headings[-1]) for p in passages)
 
 
 def test_dropped_ranges_are_in_no_passage_and_stated():
@@ -357,6 +399,14 @@ def test_an_inserted_paragraph_changes_its_neighbourhood_only():
     new, gone = changed(text, f"{text[:middle]}{prose(90, 99)}\n\n{text[middle:]}")
     assert new <= 3
     assert gone <= 2
+
+
+def test_an_inserted_item_moves_no_later_passage():
+    items = [f"- peça {number * 7919 % 2003} com o código {number}" for number in range(2_000)]
+    for place in (3, 700, 1_500):
+        more = [*items[:place], "- uma peça a mais, de outro fabricante e mais cara", *items[place:]]
+        new, gone = changed("\n".join(items), "\n".join(more))
+        assert max(new, gone) <= 4
 
 
 def test_lines_in_front_of_an_endless_text_move_little():

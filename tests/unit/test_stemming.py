@@ -36,10 +36,16 @@ FAMILIES = [
     "analysis analyses",
     "class classes",
     "status",
+    "quick quickly",
+    "software softwares",
+    "retry retries retried",
+    "apis api",
 ]
 
 APART = [
     ("data", "date"),
+    ("speed", "spider"),
+    ("need", "neat"),
     ("query", "quer"),
     ("string", "strong"),
     ("document", "docker"),
@@ -59,6 +65,16 @@ def test_forms_of_one_word_meet(family):
 @pytest.mark.parametrize(("one", "other"), APART)
 def test_other_words_stay_apart(one, other):
     assert stem(one) != stem(other)
+
+
+def test_what_only_looks_like_an_ending_stays():
+    assert [stem(word) for word in ("proceed", "string", "class", "status", "estado")] == [
+        "proceed",
+        "string",
+        "class",
+        "status",
+        "estad",
+    ]
 
 
 @given(words)

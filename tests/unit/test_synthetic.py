@@ -65,6 +65,11 @@ def test_questions_are_spread_before_a_passage_is_asked_twice():
     assert max(asked.values()) == 2
 
 
+def test_a_small_budget_still_mixes_the_kinds():
+    counted = Counter(question.kind for question in synthetic_questions(BASE, budget=42))
+    assert counted == {kind: pytest.approx(share / 5, abs=3) for kind, share in SHARES.items()}
+
+
 def test_a_small_base_is_asked_at_most_seven_times_a_passage():
     made = synthetic_questions(BASE[:8], budget=220)
     assert len(made) <= 56
@@ -116,6 +121,13 @@ def test_swapped_words_come_from_siblings_and_are_about_a_third():
             swapped += len(foreign)
             kept += sum(len(word) > 3 for word in words(question.text)) - len(foreign)
     assert 0.2 < swapped / (swapped + kept) < 0.4
+
+
+def test_copies_of_a_passage_have_no_word_to_swap_in():
+    copies = [SourcePassage(f"p{at}", "d", BASE[0].text) for at in range(10)]
+    made = [question for question in synthetic_questions(copies) if question.kind == "swapped"]
+    assert made
+    assert all(" ".join(words(question.text)) in " ".join(words(BASE[0].text)) for question in made)
 
 
 def test_named_siblings_replace_those_of_the_document():

@@ -46,6 +46,8 @@ def test_the_truth_letter_for_letter():
         (PORTUGUESE, "iso8859-1"),
         (PORTUGUESE.upper(), "cp1252"),
         (PORTUGUESE, "cp850"),
+        ("peça nova", "cp850"),
+        ("o pão", "cp850"),
         (PORTUGUESE, "mac_roman"),
         ("pão à venda", "cp1252"),
         ("É só", "cp1252"),
@@ -116,6 +118,11 @@ def test_what_is_not_certain_is_refused(data, code):
     assert caught.value.code == code
     assert caught.value.reason.endswith(".")
     assert caught.value.next_step
+
+
+def test_damaged_utf_8_is_named_with_its_place():
+    with pytest.raises(DocumentError, match="UTF-8 text with a damaged character at byte 4"):
+        decode(b"abc\xc3 " + PORTUGUESE.encode())
 
 
 @given(st.text())

@@ -17,7 +17,7 @@ _LONGEST_TITLE: Final = 120
 _SHORT_PIECE: Final = 80
 _BLANK_LINES: Final = re.compile(r"\n[ \t\r]*(?=\n)")
 _LEADING: Final = re.compile(r"\s*(?://|/\*|\*|#\s|#$|#!|#\[|\[\w[^\]]*\]\s*$|--|@|\"\"\"|'''|;;|<!--|\{\{/\*)")
-_DANGLING: Final = " {([=:;,>"
+_DANGLING: Final = " {([=:;,>\\"
 _CLOSERS: Final = re.compile(r"(?:[})\]][ \t;,]*//[^\n]*|[\s})\];,]|\bend\b|#[ \t]*endif\b[^\n]*)*")
 
 

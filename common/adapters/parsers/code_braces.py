@@ -39,14 +39,14 @@ BRACELESS: Final = frozenset(
 )
 """Languages whose definitions are told by their first lines alone."""
 
-_TOKEN: Final = (
+_GRAMMAR: Final = (
     r"(?P<comment>/\*(?:[^*]+|\*(?!/))*(?:\*/)?|//[^\n]*{hash})"
     r"|(?P<string>\"(?:\\.|[^\"\\\n])*\"?|'(?:\\.|[^'\\\n])*'?|`(?:\\.|[^`\\])*`?)"
     r"|(?P<open>\{{)|(?P<close>\}})|(?P<stop>;|\n[ \t\r]*(?=\n))"
 )
 _TOKENS: Final = {
     hashed: re.compile(
-        _TOKEN.format(hash=r"|(?<![^\s;]){comment}[^\n]*".format(comment="#") if hashed else ""), re.DOTALL
+        _GRAMMAR.format(hash=r"|(?<![^\s;]){comment}[^\n]*".format(comment="#") if hashed else ""), re.DOTALL
     )
     for hashed in (False, True)
 }
@@ -57,7 +57,23 @@ _NAMED: Final = re.compile(
 )
 _CALLED: Final = re.compile(r"(?<![\w$.:~])([A-Za-z_$~][\w$.:~]*)\s*\([^(){}]*\)[^(){};=]*$")
 _HOLDERS: Final = frozenset(
-    "class interface struct trait object module namespace extension mixin library contract protocol record package actor".split()
+    [
+        "actor",
+        "class",
+        "contract",
+        "extension",
+        "interface",
+        "library",
+        "mixin",
+        "module",
+        "namespace",
+        "object",
+        "package",
+        "protocol",
+        "record",
+        "struct",
+        "trait",
+    ]
 )
 _NOT_NAMES: Final = frozenset(
     {"if", "for", "while", "switch", "catch", "return", "with", "foreach", "when", "function"}

@@ -76,7 +76,7 @@ GRAMMARS: Final[Mapping[str, Grammar]] = {
     "rust": Grammar(
         "tree_sitter_rust",
         symbols=_set(
-            "function_item function_signature_item struct_item enum_item union_item macro_definition type_item"
+            "function_item function_signature_item struct_item enum_item union_item type_item macro_definition"
         ),
         classes=_set("impl_item trait_item"),
         scopes=_set("mod_item foreign_mod_item"),
@@ -97,8 +97,9 @@ GRAMMARS: Final[Mapping[str, Grammar]] = {
     "csharp": Grammar(
         "tree_sitter_c_sharp",
         symbols=_set(
-            "method_declaration constructor_declaration destructor_declaration operator_declaration delegate_declaration"
-            " conversion_operator_declaration indexer_declaration enum_declaration local_function_statement"
+            "method_declaration constructor_declaration destructor_declaration"
+            " operator_declaration delegate_declaration conversion_operator_declaration"
+            " indexer_declaration enum_declaration local_function_statement"
         ),
         classes=_set("class_declaration struct_declaration interface_declaration record_declaration"),
         scopes=_set("namespace_declaration preproc_if preproc_else preproc_elif"),
@@ -129,8 +130,8 @@ GRAMMARS: Final[Mapping[str, Grammar]] = {
     "swift": Grammar(
         "tree_sitter_swift",
         symbols=_set(
-            "function_declaration init_declaration deinit_declaration subscript_declaration protocol_function_declaration"
-            " typealias_declaration"
+            "function_declaration init_declaration deinit_declaration subscript_declaration"
+            " protocol_function_declaration typealias_declaration"
         ),
         classes=_set("class_declaration protocol_declaration"),
         attached=_set("comment multiline_comment"),

@@ -87,6 +87,10 @@ def _assigned(node: "Node", data: bytes) -> str:
     return _field(inner, "left", data)
 
 
+def _aliased(node: "Node", data: bytes) -> str:
+    return _field(node, "type", data)
+
+
 _RULES: Final[Mapping[str, Callable[["Node", bytes], str]]] = {
     "assignment": _assigned,
     "const_declaration": _specified,
@@ -98,6 +102,7 @@ _RULES: Final[Mapping[str, Callable[["Node", bytes], str]]] = {
     "lexical_declaration": _specified,
     "method_declaration": _method,
     "property_declaration": _specified,
+    "type_alias": _aliased,
     "type_declaration": _specified,
     "type_definition": _declared,
     "val_definition": _specified,

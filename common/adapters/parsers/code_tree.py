@@ -1,118 +1,33 @@
-"""Source code by its syntax tree: one unit per symbol, from tree-sitter grammars that are imported when first needed.
-Hostile input costs bounded time and memory, and then is not read by its tree at all.
-"""
+"""Source code by its syntax tree: one unit per symbol, with its comments and decorators."""
 
-import importlib
-import re
-import resource
-import sys
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from common.adapters.parsers.code_blocks import BIG_STATEMENT, SMALL, Unit, cover, line_start, signature
+from common.adapters.parsers.code_grammar import parse_tree
 from common.adapters.parsers.code_languages import Grammar
 from common.adapters.parsers.code_names import node_text, owner_name, symbol_name
 
 if TYPE_CHECKING:
-    from tree_sitter import Language, Node, Tree
+    from tree_sitter import Node
 
-MAX_BYTES: Final = 2 << 20
-"""Larger sources are written by programs, for programs."""
-_SECONDS: Final = 1.0
-_BYTES_PER_SECOND: Final = 500_000
-"""A tenth of what a grammar reads of real sources; hostile ones are a thousand times slower."""
-_GROWTH: Final = 128 << 20
-_EVERY: Final = 4
-_CHUNK: Final = 1 << 16
-_ANGLE: Final = re.compile(r"<\w")
-_ANGLES: Final = re.compile(r"<\w|[>;{}]")
-_DEEPEST_ANGLES: Final = 200
-_ERROR_SHARE: Final = 0.2
 _DEEPEST: Final = 12
 _STEP: Final = 1 << 12
 _CONTINUATION: Final = bytes(range(0x80, 0xC0))
 _SHORT_HEAD: Final = 200
-_PEAK_UNIT: Final = 1 if sys.platform == "darwin" else 1024
 _FUNCTIONS: Final = frozenset({"arrow_function", "function_expression", "generator_function", "class"})
 _BODIES: Final = ("body", "declaration_list", "block", "members")
 
 
 def tree_units(text: str, grammar: Grammar) -> list[Unit] | None:
-    """The units of a source, in order, covering all of it; None when its grammar is not installed, cannot make sense of
-    it, or would take too much processor time or memory for it.
-    """
+    """The units of a source, in order, covering all of it; None when it has no tree, or one without symbols."""
     data = text.encode("utf-8", "surrogatepass")
-    tree = None if len(data) > MAX_BYTES or _tangled(text) else _parse(data, grammar)
-    if tree is None or not _understood(tree.root_node, len(data)):
+    tree = parse_tree(text, data, grammar)
+    if tree is None:
         return None
     units = _Scanner(text, data, grammar).units(tree.root_node)
     return units if any(not unit.loose for unit in units) else None
-
-
-def _tangled(text: str) -> bool:
-    """Type arguments nested so deep that a grammar's memory grows with the square of them, inside a single step."""
-    if len(_ANGLE.findall(text)) <= _DEEPEST_ANGLES:
-        return False
-    depth = 0
-    for token in _ANGLES.findall(text):
-        depth = 0 if token in ";{}" else max(depth + (1 if token[0] == "<" else -1), 0)
-        if depth > _DEEPEST_ANGLES:
-            return True
-    return False
-
-
-def _parse(data: bytes, grammar: Grammar) -> "Tree | None":
-    language = _language(grammar.module, grammar.function)
-    if language is None:
-        return None
-    from tree_sitter import Parser  # noqa: PLC0415 - loaded with the first source file only
-
-    try:
-        return Parser(language).parse(
-            lambda offset, _: data[offset : offset + _CHUNK], progress_callback=_Budget(len(data)).exceeded
-        )
-    except ValueError:  # cancelled
-        return None
-
-
-class _Budget:
-    """What one parse may take of processor time and memory, looked at in every fourth call."""
-
-    def __init__(self, size: int) -> None:
-        self._deadline = time.thread_time() + _SECONDS + size / _BYTES_PER_SECOND
-        self._allowed = _peak() + _GROWTH
-        self._calls = 0
-
-    def exceeded(self, _offset: int, _has_error: object) -> bool:
-        self._calls += 1
-        return self._calls % _EVERY == 0 and (time.thread_time() > self._deadline or _peak() > self._allowed)
-
-
-@lru_cache(maxsize=32)
-def _language(module: str, function: str) -> "Language | None":
-    try:
-        from tree_sitter import Language  # noqa: PLC0415 - loaded with the first source file only
-
-        return Language(getattr(importlib.import_module(module), function)())
-    except ImportError:
-        return None
-
-
-def _peak() -> int:
-    """The most memory this process ever held, in bytes."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _PEAK_UNIT
-
-
-def _understood(root: "Node", size: int) -> bool:
-    if root.type == "ERROR":
-        return False
-    if not root.has_error:
-        return True
-    wrong = sum(child.end_byte - child.start_byte for child in root.children if child.is_error)
-    return wrong <= _ERROR_SHARE * size
 
 
 class _Characters:

@@ -6,14 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from common.adapters.parsers.jsonl_lines import BadLine, Line, decode, read_lines
-from common.domain.documents import Block, JsonValue, Parsed, ParsedDocument
+from common.adapters.parsers.jsonl_lines import BadLine, Line, read_lines
+from common.adapters.parsers.text import decode
+from common.domain.documents import Block, Dropped, JsonValue, Parsed, ParsedDocument
 from common.domain.errors import DocumentError
 from common.domain.objects import source_problem
 from common.domain.splitting import trim
 
-Route = Callable[[str, str], ParsedDocument]
-"""Reads one document's text by the type of its source; may raise DocumentError."""
+Route = Callable[[str, str], Parsed]
+"""Reads one document's text, given its source, by the type of that; may raise DocumentError."""
 
 _NAMED: Final = 20
 _RANGES: Final = 100
@@ -33,7 +34,7 @@ def parse_jsonl(data: bytes, name: str, route: Route) -> Parsed:
         return _contents(lines, bad, name)
     if not lines:
         return _nothing(bad)
-    return Parsed((_records(data, name),), _report(bad))
+    return Parsed((_records(data, name, bad),), _report(bad))
 
 
 def _corpus(lines: Sequence[Line], bad: list[BadLine], route: Route) -> Parsed:
@@ -47,13 +48,16 @@ def _corpus(lines: Sequence[Line], bad: list[BadLine], route: Route) -> Parsed:
         else:
             groups.setdefault(str(source), []).append(line)
             notes += line.notes
-    documents = []
+    documents: list[ParsedDocument] = []
     for source, members in groups.items():
         try:
-            documents.append(_document(source, members, route))
+            parsed = route(source, _joined(members))
         except DocumentError as error:
             numbers = number_ranges([line.number for line in members])
             notes.append(f"{source} (line {numbers}) was skipped: {error.reason}")
+            continue
+        documents += [_described(document, members) for document in parsed.documents]
+        notes += [f"{source}: {warning}" for warning in parsed.warnings]
     if not groups:
         return _nothing(bad)
     return Parsed(tuple(documents), (*_report(bad), *_first(notes)))
@@ -68,17 +72,16 @@ def _source_problem(source: JsonValue) -> str | None:
     return f"its `source` cannot name a document: {problem}" if problem else None
 
 
-def _document(source: str, lines: Sequence[Line], route: Route) -> ParsedDocument:
-    """One document of all its lines. What its own front matter says outranks what the lines say about it."""
+def _described(document: ParsedDocument, lines: Sequence[Line]) -> ParsedDocument:
+    """The document with what its lines say about it; what its own front matter says outranks them."""
     first_line = lines[0].first_line or 1
-    document = route(source, _joined(lines))
     metadata: dict[str, JsonValue] = {}
     for line in lines:
         metadata = {**line.metadata, **metadata}
+    source = document.source
     by_default = document.external_id in {"", source, source.rsplit(".", 1)[0]}
     return replace(
         document,
-        source=source,
         title=next((line.text_field("title") for line in lines if line.text_field("title")), document.title),
         first_line=first_line,
         external_id=(lines[0].external_id if by_default else "") or document.external_id,
@@ -124,17 +127,21 @@ def _contents(lines: Sequence[Line], bad: list[BadLine], name: str) -> Parsed:
     return Parsed((document,), (*_report(bad), *_first([note for line in good for note in line.notes])))
 
 
-def _records(data: bytes, name: str) -> ParsedDocument:
-    """The file as it stands, one record a line."""
+def _records(data: bytes, name: str, bad: Sequence[BadLine]) -> ParsedDocument:
+    """The file as it stands, one record a line, bad lines left out of what is embedded."""
     text = decode(data)
+    reasons = {line.number: line.reason for line in bad}
     blocks: list[Block] = []
+    dropped: list[Dropped] = []
     position = 0
-    for line in text.split("\n"):
+    for number, line in enumerate(text.split("\n"), 1):
         start, end = trim(text, position, position + len(line))
-        if start < end:
+        if number in reasons:
+            dropped.append(Dropped(start, end, f"line {number} was skipped: {reasons[number]}"))
+        elif start < end:
             blocks.append(Block(start, end, "record", whole=True))
         position += len(line) + 1
-    return ParsedDocument(name, name.rsplit("/", 1)[-1], text, tuple(blocks), kind="jsonl")
+    return ParsedDocument(name, name.rsplit("/", 1)[-1], text, tuple(blocks), kind="jsonl", dropped=tuple(dropped))
 
 
 def _nothing(bad: Sequence[BadLine]) -> Parsed:

@@ -94,17 +94,6 @@ def read_lines(data: bytes) -> tuple[list[Line], list[BadLine]]:
     return lines, bad
 
 
-def decode(data: bytes) -> str:
-    """The whole file as text; bytes that are no UTF-8 are read as Windows-1252 or, as a last resort, Latin-1."""
-    raw = _utf8(data).removeprefix(_BOM)
-    for encoding in ("utf-8", "cp1252"):
-        try:
-            return raw.decode(encoding)
-        except UnicodeDecodeError:
-            continue
-    return raw.decode("latin-1")
-
-
 def _utf8(data: bytes) -> bytes:
     encoding = _WIDE.get(data[:2])
     if encoding is None:

@@ -111,14 +111,19 @@ class _Scanner:
         elif kind in {"sub", "paren"}:
             parens = token.count("(")
             inside += [_PARAMETER] if not parens else [_ARITHMETIC] * parens if parens > 1 else [_PAREN]
-        elif kind == "unparen" and self._top in {_PAREN, _ARITHMETIC}:
-            inside.pop()
-        elif kind == "unbrace" and (self._top == _PARAMETER or (self._top == _GROUP and self._alone(match))):
+        elif self._closes(match):
             inside.pop()
         elif kind == "heredoc" and self._top != _ARITHMETIC:
             self._heredocs.append((match["heredoc"], bool(match["dash"])))
         elif kind == "word":
             self._word(token, match.start())
+
+    def _closes(self, match: re.Match[str]) -> bool:
+        if match.lastgroup == "unparen":
+            return self._top in {_PAREN, _ARITHMETIC}
+        if match.lastgroup == "unbrace":
+            return self._top == _PARAMETER or (self._top == _GROUP and self._alone(match))
+        return False
 
     def _toggle_quote(self) -> None:
         if self._top == _QUOTE:

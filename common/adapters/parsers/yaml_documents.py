@@ -21,9 +21,7 @@ _KEY: Final = re.compile(
 _SCALAR: Final = re.compile(r"[|>][-+0-9]{0,3}[ \t]*(?:#[^\n]*)?$")
 _OPENING: Final = re.compile(r"#|\{\{-?[ ]*(?:if|range|with|define|block|/\*)")
 _KIND: Final = re.compile(r"^kind:[ \t]*([^\s#][^\n#]*)", re.MULTILINE)
-_METADATA: Final = re.compile(
-    r"^metadata:[ \t]*(?:\{[^\n]*?\bname:[ \t]*([^\s,}]+)|(?:#[^\n]*)?\r?\n)", re.MULTILINE
-)
+_METADATA: Final = re.compile(r"^metadata:[ \t]*(?:\{[^\n]*?\bname:[ \t]*([^\s,}]+)|(?:#[^\n]*)?\r?\n)", re.MULTILINE)
 _OBJECT_NAMES: Final = ("name", "generateName")
 _ITEM_NAMES: Final = ("name", "id", "title", "hosts", "alert", "job_name", "uses")
 _DEEPEST: Final = 4
@@ -174,9 +172,7 @@ def _entries(lines: Sequence[_Line], span: _Span) -> list[int]:
     return [
         number
         for number in inside
-        if lines[number].indent == level
-        and lines[number].is_item == is_item
-        and (is_item or lines[number].entry[0])
+        if lines[number].indent == level and lines[number].is_item == is_item and (is_item or lines[number].entry[0])
     ]
 
 
@@ -192,7 +188,10 @@ def _name(lines: Sequence[_Line], entry: int, last: int) -> str:
     line = lines[entry]
     if not line.is_item:
         return line.entry[0][:_LONGEST]
-    own = [line, *(other for other in lines[entry + 1 : min(last, entry + _LOOK_AHEAD)] if other.indent == line.indent + 2)]
+    own = [
+        line,
+        *(other for other in lines[entry + 1 : min(last, entry + _LOOK_AHEAD)] if other.indent == line.indent + 2),
+    ]
     found = dict(reversed([other.entry for other in own]))
     name = next((_value(found[key]) for key in _ITEM_NAMES if _value(found.get(key, ""))), "")
     return name or signature(line.rest.removeprefix("- "))[:_LONGEST] or "-"
