@@ -50,7 +50,8 @@ class Link:
 class ParsedDocument:
     """One document: `text` is what is cited, read back and measured, character for character.
 
-    A passage cites the lines of `text`, counted from `first_line`, or its page where the document is `paged`. `metadata` holds what front matter says beyond the known keys.
+    A passage cites the lines of `text`, counted from `first_line`, or its page where the document is `paged`.
+    `metadata` holds what front matter says beyond the known keys.
     """
 
     source: str

@@ -1,4 +1,4 @@
-"""Write-back over real sockets: a server in a thread stands for the caller's system, well, slow, refusing or hostile."""
+"""Write-back over real sockets: a thread stands for the caller's system, well, slow, refusing or hostile."""
 
 import json
 import socket

@@ -1,7 +1,6 @@
 """A folder becomes a corpus: what is taken, what is left out and counted, and a file that is whole or not there."""
 
 import json
-import os
 
 import pytest
 from hypothesis import given
@@ -21,6 +20,10 @@ def no_page(data, name):
 
 def flatten(root, output, **options):
     return run(FlattenOptions(output, root=root, **options), read_page=no_page, decode=decode)
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
 
 
 def lines_of(output):
@@ -114,10 +117,10 @@ def test_docs_without_markdown_advises_code(tmp_path):
     (tmp_path / "in" / "a.py").write_text("x")
     output = tmp_path / "out.jsonl"
     output.write_text("old")
-    with pytest.raises(FlattenFailed, match="no Markdown. Run it with --kind code"):
+    with pytest.raises(FlattenFailed, match=r"no Markdown\. Run it with --kind code"):
         flatten(tmp_path / "in", output)
     assert output.read_text() == "old"
-    assert sorted(os.listdir(tmp_path)) == ["in", "out.jsonl"]
+    assert names(tmp_path) == ["in", "out.jsonl"]
 
 
 def test_a_root_that_is_no_folder_is_refused(tmp_path):
@@ -170,7 +173,7 @@ def test_a_failure_half_way_leaves_the_old_file(tmp_path):
     with pytest.raises(FlattenFailed, match="half way"):
         write_corpus(output, items(), 0, {})
     assert output.read_text() == "old"
-    assert os.listdir(tmp_path) == ["out.jsonl"]
+    assert names(tmp_path) == ["out.jsonl"]
 
 
 @pytest.mark.parametrize("options", [{}, {"url": "https://h/", "repo": "https://h/r"}, {"url": "u", "max_pages": 0}])

@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -93,7 +94,7 @@ def test_ssh_connects_to_the_checked_address(monkeypatch):
 
 def test_private_hosts_are_refused_before_git_runs(tmp_path):
     calls = []
-    with pytest.raises(AddressRefused, match="10.0.0.7"):
+    with pytest.raises(AddressRefused, match=r"10\.0\.0\.7"):
         clone("https://host/r", tmp_path, allow_private=False, run=lambda *a: calls.append(a), resolver=private)
     assert not calls
 
@@ -101,12 +102,8 @@ def test_private_hosts_are_refused_before_git_runs(tmp_path):
 def test_the_corpus_names_repository_and_commit(tmp_path):
     def git(command, environment, seconds):
         if "clone" in command:
-            checkout = tmp_path / "seen"
-            checkout.write_text(command[-1])
-            folder = command[-1]
-            subprocess.run(["mkdir", "-p", folder], check=True)
-            with open(f"{folder}/a.md", "w") as file:
-                file.write("# A\n")
+            Path(command[-1]).mkdir()
+            Path(command[-1], "a.md").write_text("# A\n")
             return ""
         assert command[-2:] == ["rev-parse", "HEAD"]
         return "c0ffee\n"
@@ -136,12 +133,14 @@ def origin(tmp_path, monkeypatch):
     hook.chmod(0o755)
     (tmp_path / ".gitconfig").write_text(
         f"[init]\n\ttemplateDir = {tmp_path}/template\n\tdefaultBranch = main\n[core]\n\thooksPath = {template}\n"
-        "[user]\n\tname = n\n\temail = e@example.com\n[protocol \"file\"]\n\tallow = always\n[submodule]\n\trecurse = true\n"
+        '[user]\n\tname = n\n\temail = e@example.com\n[protocol "file"]\n\tallow = always\n[submodule]\n\trecurse = true\n'
     )
     origin = tmp_path / "origin"
 
     def git(*arguments):
-        subprocess.run(["git", "-c", "core.hooksPath=/dev/null", "-C", str(origin), *arguments], check=True, capture_output=True)
+        subprocess.run(
+            ["git", "-c", "core.hooksPath=/dev/null", "-C", str(origin), *arguments], check=True, capture_output=True
+        )
 
     origin.mkdir()
     git("init", "--template=")
@@ -169,7 +168,7 @@ def test_other_protocols_are_refused_by_git_itself(origin, tmp_path):
     repository = parse_repository("https://host/r")
     command = clone_command(repository, PUBLIC, tmp_path / "clone", follow=False)
     command[-2] = f"file://{origin}"
-    with pytest.raises(FlattenFailed, match="git failed: .*not allowed"):
+    with pytest.raises(FlattenFailed, match=r"git failed: .*not allowed"):
         run_program(command, git_environment(repository, PUBLIC), 60)
 
 

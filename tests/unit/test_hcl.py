@@ -21,9 +21,12 @@ def test_the_hard_case_is_three_whole_blocks():
     text = (CORPUS / "heredoc.tf").read_text()
     (variable, resource, output) = units(text)
     assert (variable[0], resource[0], output[0]) == ("var.env", "aws_codebuild_project.ci", "output.arn")
-    assert resource[1].startswith("resource ") and resource[1].endswith("}") and "HCL-1" in resource[1]
+    assert resource[1].startswith("resource ")
+    assert resource[1].endswith("}")
+    assert "HCL-1" in resource[1]
     assert 'resource "fake"' in resource[1]
-    assert output[1].startswith("/* comentário") and "HCL-2" in output[1]
+    assert output[1].startswith("/* comentário")
+    assert "HCL-2" in output[1]
 
 
 def test_titles_are_addresses():
@@ -58,7 +61,7 @@ def test_heredocs_end_at_their_own_tag():
 
 
 def test_comments_above_belong_to_their_block():
-    text = "# one\n\n# two\n// three\nresource \"a\" \"b\" {}\n"
+    text = '# one\n\n# two\n// three\nresource "a" "b" {}\n'
     assert units(text) == [("a.b", '# two\n// three\nresource "a" "b" {}')]
 
 

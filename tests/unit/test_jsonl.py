@@ -147,7 +147,9 @@ def test_bytes_that_are_no_utf8_cost_their_line():
 
 
 def test_numbers_that_json_has_not_become_null():
-    (document,) = parse('{"source":"a.md","content":"x","metadata":{"a":NaN,"b":-Infinity,"c":1e999,"d":1.5}}').documents
+    (document,) = parse(
+        '{"source":"a.md","content":"x","metadata":{"a":NaN,"b":-Infinity,"c":1e999,"d":1.5}}'
+    ).documents
     assert document.metadata == {"a": None, "b": None, "c": None, "d": 1.5}
 
 
@@ -158,7 +160,7 @@ def test_a_document_that_its_parser_refuses_is_named():
 
 
 def test_a_file_of_bad_lines_is_corrupt_and_of_empty_ones_empty():
-    with pytest.raises(DocumentError, match="CORRUPT: No line .* line 2: it is not valid JSON"):
+    with pytest.raises(DocumentError, match=r"CORRUPT: No line .* line 2: it is not valid JSON"):
         parse({"source": "a.md", "content": ""}, "nada")
     parsed = parse({"source": "a.md", "content": ""}, {"source": "b.md", "content": "\n"})
     assert not parsed.documents
@@ -176,7 +178,8 @@ def test_lines_without_source_and_content_are_records_as_they_are():
         ("record", '{"ts":2}'),
     ]
     (dropped,) = document.dropped
-    assert isinstance(dropped, Dropped) and text[dropped.start : dropped.end] == "quebrada"
+    assert isinstance(dropped, Dropped)
+    assert text[dropped.start : dropped.end] == "quebrada"
     assert parsed.warnings[0] == "1 line was skipped: 3"
 
 

@@ -29,8 +29,10 @@ def test_functions_and_long_statements():
         "main",
     ]
     build, deploy, branch, *_ = (text for _, text in found)
-    assert build.startswith("# build it\n# twice\nbuild() {") and build.endswith("EOT\n}")
-    assert deploy.startswith("function deploy\n{") and deploy.endswith("} 2>/dev/null")
+    assert build.startswith("# build it\n# twice\nbuild() {")
+    assert build.endswith("EOT\n}")
+    assert deploy.startswith("function deploy\n{")
+    assert deploy.endswith("} 2>/dev/null")
     assert branch.endswith("fi | tee log")
 
 
@@ -60,10 +62,10 @@ def test_the_shebang_is_no_comment_of_a_function():
     ],
 )
 def test_what_looks_like_an_end_is_none(body):
-    text = f"f() {{\n  {body}\n}}\n\ng() {{\n  x\n}}\n"
-    found = units(text)
+    first = f"f() {{\n  {body}\n  after\n}}"
+    found = units(f"{first}\n\ng() {{\n  x\n}}\n")
     assert [title for title, _ in found] == ["f", "g"]
-    assert found[0][1] == text.split("\n\ng()")[0]
+    assert found[0][1] == first
 
 
 def test_a_misread_line_costs_one_function():

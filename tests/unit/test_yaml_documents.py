@@ -53,7 +53,8 @@ Resources:
 """
     found = units(text)
     assert found[0][0] == ('Deployment/{{ include "app.fullname" . }}-web',)
-    assert found[0][1].startswith("{{- if") and found[0][1].endswith("{{- end }}")
+    assert found[0][1].startswith("{{- if")
+    assert found[0][1].endswith("{{- end }}")
     assert "!GetAtt [A, B]" in found[1][1]
 
 
@@ -95,8 +96,8 @@ def test_items_are_called_by_their_names():
 
 
 def test_a_block_scalar_is_not_opened():
-    text = "data:\n  script: |\n" + f"    key: {LONG}\n" * 4 + "  b:\n    c: 1\n    d: 2\n"
-    assert paths(text) == [("data", "script"), ("data", "b")]
+    inside = f"    key:\n      a: {LONG}\n      b: 1\n" * 4
+    assert paths(f"data:\n  script: |\n{inside}  b:\n    c: 1\n    d: 2\n") == [("data", "script"), ("data", "b")]
 
 
 def test_markers_only_count_at_the_margin():

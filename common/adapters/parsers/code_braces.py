@@ -91,7 +91,7 @@ _MARGIN: Final = re.compile(
       (?P<what>table|view|function|procedure|index|trigger|type|schema|sequence|policy|role|database)\s+
       (?:if\s+not\s+exists\s+)?(?P<sql>[\w.\"`\[\]]+)
     | \[{1,2}(?P<section>[^\[\]\n]+)\]{1,2}[ \t]*(?:[#;].*)?$
-    | (?P<target>[A-Za-z0-9_./%$()-]+):(?![=:])
+    | (?P<target>(?!\.)[A-Za-z0-9_./%$()-]+):(?![=:])
     | \{\{-?[ ]*define[ ]+"(?P<define>[^"]+)"
     | <(?P<tag>template|script|style)\b
     | FROM[ \t]+(?P<image>\S+)

@@ -15,13 +15,14 @@ _FUNCTION: Final = re.compile(
     r"[ \t\r]*(?P<body>[{(]|\n|$)"
 )
 _PLAIN: Final = re.compile(
-    r"(?P<line>\n)|(?P<skipped>(?<![^\s;&|()])\#[^\n]*|\$?'[^']*'?|\\.|\([ \t]*\))"
+    r"(?P<line>\n)"
+    r"|(?P<skipped>(?<![^\s;&|()])\#[^\n]*|\$?'[^']*'?|\"[^\"\\$`]*\"|\$\{[\w#!@*?]+\}|\$[\w#!@*?]+|\\.|\([ \t]*\))"
     r"|(?P<quote>\")|(?P<sub>\$\(+|\$\{)|(?P<paren>\(+)|(?P<unparen>\))|(?P<unbrace>\})"
     r"|(?<!<)<<(?P<dash>-?)[ \t]*\\?(?P<mark>[\"']?)(?P<heredoc>[A-Za-z_][\w.-]*)(?P=mark)"
     r"|(?P<word>(?<![^\s;&|(){}`!])(?:if|case|for|while|until|select|fi|done|esac|\{)(?![^\s;&|()<>]))",
     re.DOTALL,
 )
-_QUOTED: Final = re.compile(r"(?P<skipped>\\.)|(?P<sub>\$\(+|\$\{)|(?P<quote>\")", re.DOTALL)
+_QUOTED: Final = re.compile(r"(?P<skipped>\\.|\$\{[\w#!@*?]+\})|(?P<sub>\$\(+|\$\{)|(?P<quote>\")", re.DOTALL)
 _ENDS: Final = {"if": "fi", "case": "esac", "for": "done", "while": "done", "until": "done", "select": "done"}
 _BEFORE_COMMAND: Final = re.compile(r"(?:^|[;&|(){!`\n]|\b(?:then|do|else|elif|time))[ \t\r]*$")
 _LOOK_BACK: Final = 24
@@ -64,8 +65,10 @@ class _Scanner:
         position = start = 0
         while match := (_QUOTED if self._top == _QUOTE else _PLAIN).search(self._text, position):
             position = match.end()
-            if match.lastgroup != "line":
-                self._step(match)
+            kind = match.lastgroup
+            if kind != "line":
+                if kind != "skipped":
+                    self._step(match)
                 continue
             position = self._behind_heredocs(position)
             if self._resynchronise(position):

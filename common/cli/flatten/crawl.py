@@ -113,11 +113,8 @@ class Crawler:
         """The page, or why it is not to be had. The first one's redirect may lead to another host, which then is the
         site; whatever keeps it away is raised.
         """
-        refused = None if self._robots.can_fetch(AGENT, url) else ROBOTS
-        if refused and is_first:
+        if is_first and not self._robots.can_fetch(AGENT, url):
             raise FlattenFailed(f"The site's robots.txt does not allow fetching {url}.")
-        if refused:
-            return refused
         if not is_first:
             self._pause()
         try:

@@ -1,0 +1,258 @@
+"""How Firestore is called: with bounded patience, in consistent reads, in commits that hold only if nothing moved, and
+with its errors in the product's words.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import Any, Final, Generic, TypeVar
+
+from google.api_core import exceptions
+from google.api_core.retry import Retry, if_exception_type
+from google.auth.exceptions import GoogleAuthError
+from google.cloud import firestore
+from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_random_exponential
+
+from common.domain.errors import Misconfigured, Unavailable
+
+T = TypeVar("T")
+
+PATIENCE: Final = 20.0
+"""Seconds that one call may take, repetitions included."""
+
+WRITES: Final = 500
+"""Writes of one commit, transforms counted."""
+
+COMMIT_BYTES: Final = 3 * 1024 * 1024
+"""Bytes of one commit: Firestore takes 10 MiB, its emulator 4."""
+
+_PASSING: Final = (
+    exceptions.ServiceUnavailable,
+    exceptions.InternalServerError,
+    exceptions.DeadlineExceeded,
+    exceptions.ResourceExhausted,
+)
+_MOVED: Final = (
+    exceptions.Aborted,
+    exceptions.AlreadyExists,
+    exceptions.FailedPrecondition,
+    exceptions.NotFound,
+)
+"""How a commit says that another writer was first."""
+
+
+class Contended(Unavailable):
+    """Other writers changed the same documents first, time after time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Fields that one document shall have; None takes a field away, fields that are not named stay."""
+
+    ref: firestore.DocumentReference
+    fields: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Step(Generic[T]):
+    """What a decision comes to: its `value`, the changes, the counters to raise by one, and the documents that have to
+    be as they were read for all of that to be right.
+    """
+
+    value: T
+    changes: Sequence[Change] = ()
+    raised: Sequence[firestore.DocumentReference] = ()
+    relies_on: Sequence[firestore.DocumentSnapshot] = ()
+
+
+class Calls:
+    """The calls on one client's database, safe between threads. All raise Unavailable when it does not answer within
+    `patience` seconds, and Misconfigured when it refuses us.
+    """
+
+    def __init__(self, client: firestore.Client, patience: float) -> None:
+        self._client = client
+        retry = Retry(
+            predicate=if_exception_type(*_PASSING), initial=0.1, maximum=2.0, multiplier=1.6, timeout=patience
+        )
+        self._bounds: dict[str, Any] = {"retry": retry, "timeout": patience}
+        self._retrying = Retrying(
+            retry=retry_if_exception_type(Contended),
+            stop=stop_after_delay(patience),
+            wait=wait_random_exponential(multiplier=0.02, max=1.0),
+            sleep=time.sleep,
+            reraise=True,
+        )
+
+    def get(
+        self,
+        refs: Sequence[firestore.DocumentReference],
+        fields: Iterable[str] | None = None,
+        at: datetime | None = None,
+    ) -> list[firestore.DocumentSnapshot]:
+        """The documents in the order asked for, missing ones too, all as they stood at one moment (`at`, else now).
+
+        One BatchGetDocuments is one snapshot: the API promises that no document of the stream has changed between its
+        own read time and a later one's.
+        """
+        with translated():
+            found = list(self._client.get_all(list(refs), fields, read_time=at, **self._bounds))
+        by_path = {row.reference.path: row for row in found}
+        return [by_path[ref.path] for ref in refs]
+
+    def rows(self, query: firestore.Query, at: datetime | None = None) -> list[firestore.DocumentSnapshot]:
+        """The query's documents, as they stood at one moment."""
+        with translated():
+            return list(query.stream(read_time=at, **self._bounds))
+
+    def sums(self, collection: firestore.CollectionReference, fields: Sequence[str]) -> dict[str, int]:
+        """Sums over the documents that have all the fields, and their number as `count`."""
+        query = collection.count("count")
+        for field in fields:
+            query = query.sum(field, field)
+        with translated():
+            (row,) = query.get(**self._bounds)
+        return {each.alias: int(each.value) for each in row}
+
+    def children(self, collection: firestore.CollectionReference) -> list[firestore.DocumentReference]:
+        """Every document of the collection, also those that exist only by what lies below them."""
+        with translated():
+            return list(collection.list_documents(**self._bounds))
+
+    def create(self, ref: firestore.DocumentReference, fields: Mapping[str, Any]) -> bool:
+        """Store a new document; False when there is one already."""
+        try:
+            with translated(writing=True):
+                ref.create(dict(fields), **self._bounds)
+        except Contended:
+            return False
+        return True
+
+    def put(self, rows: Iterable[tuple[firestore.DocumentReference, Mapping[str, Any], int]]) -> None:
+        """Store documents whatever was there, each given with its size in bytes, in as few commits as may be."""
+        self._commit_all((partial(_put, ref=ref, fields=fields), size) for ref, fields, size in rows)
+
+    def delete(self, refs: Iterable[firestore.DocumentReference]) -> None:
+        self._commit_all((partial(_delete, ref=ref), len(ref.path)) for ref in refs)
+
+    def settle(
+        self,
+        refs: Sequence[firestore.DocumentReference],
+        decide: Callable[[Sequence[firestore.DocumentSnapshot]], Step[T]],
+    ) -> T:
+        """Read, decide, and store what was decided only if nothing it stands on has moved; else all of it again.
+
+        No lock is held while deciding. What is written carries the version that was read as its precondition, and what
+        was only relied on is read again in the transaction that commits. Reading everything in a locking transaction
+        instead is as right, but two that read one document and then write it have to wait for each other's lock to
+        time out. Raises Contended (Unavailable) when others win for all of the call's patience.
+        """
+        return self._retrying.copy()(self._attempt, refs, decide)
+
+    def _attempt(
+        self,
+        refs: Sequence[firestore.DocumentReference],
+        decide: Callable[[Sequence[firestore.DocumentSnapshot]], Step[T]],
+    ) -> T:
+        seen = self.get(refs)
+        step = decide(seen)
+        if step.changes or step.raised:
+            before = {row.reference.path: row for row in seen}
+            written = {change.ref.path for change in step.changes}
+            relied = [row for row in step.relies_on if row.reference.path not in written]
+            with translated(writing=True):
+                self._commit(step, before, relied)
+        return step.value
+
+    def _commit(
+        self,
+        step: Step[T],
+        before: Mapping[str, firestore.DocumentSnapshot],
+        relied: Sequence[firestore.DocumentSnapshot],
+    ) -> None:
+        if not relied:
+            batch = self._client.batch()
+            _fill(batch, step, before)
+            batch.commit(**self._bounds)
+            return
+
+        @firestore.transactional
+        def verified(transaction: firestore.Transaction) -> None:
+            for row in transaction.get_all([row.reference for row in relied], **self._bounds):
+                if row.update_time != before[row.reference.path].update_time:
+                    raise Contended(f"{row.reference.path} was changed by another writer")
+            _fill(transaction, step, before)
+
+        verified(self._client.transaction(max_attempts=1))
+
+    def _commit_all(self, writes: Iterable[tuple[Callable[[firestore.WriteBatch], None], int]]) -> None:
+        batch, count, size = self._client.batch(), 0, 0
+        with translated():
+            for write, weight in writes:
+                if count == WRITES or (count and size + weight > COMMIT_BYTES):
+                    batch.commit(**self._bounds)
+                    batch, count, size = self._client.batch(), 0, 0
+                write(batch)
+                count, size = count + 1, size + weight
+            if count:
+                batch.commit(**self._bounds)
+
+
+def _put(batch: firestore.WriteBatch, *, ref: firestore.DocumentReference, fields: Mapping[str, Any]) -> None:
+    batch.set(ref, dict(fields))
+
+
+def _delete(batch: firestore.WriteBatch, *, ref: firestore.DocumentReference) -> None:
+    batch.delete(ref)
+
+
+def _fill(batch: firestore.WriteBatch, step: Step[T], before: Mapping[str, firestore.DocumentSnapshot]) -> None:
+    for change in step.changes:
+        known = before.get(change.ref.path)
+        kept = {name: value for name, value in change.fields.items() if value is not None}
+        if known is None:
+            batch.set(change.ref, kept)
+        elif not known.exists:
+            batch.create(change.ref, kept)
+        else:
+            gone = dict.fromkeys(change.fields.keys() - kept.keys(), firestore.DELETE_FIELD)
+            unmoved = firestore.LastUpdateOption(known.update_time)
+            batch.update(change.ref, {**kept, **gone}, option=unmoved)
+    for counter in step.raised:
+        batch.set(counter, {"raised": firestore.Increment(1)}, merge=True)
+
+
+@contextmanager
+def translated(*, writing: bool = False) -> Iterator[None]:
+    """Google's errors in the product's words; in a commit (`writing`) those of a lost race are Contended."""
+    try:
+        yield
+    except (exceptions.GoogleAPIError, GoogleAuthError) as error:
+        raise _meaning(error, writing=writing) from error
+    except ValueError as error:
+        # The client's transactions hide what went wrong behind the failure to undo or to repeat them.
+        hidden = error.__cause__ or error.__context__
+        if isinstance(hidden, exceptions.GoogleAPIError | GoogleAuthError):
+            raise _meaning(hidden, writing=writing) from error
+        raise
+
+
+def _meaning(error: Exception, *, writing: bool) -> Exception:
+    if writing and isinstance(error, _MOVED):
+        return Contended(f"Firestore: another writer was first ({error}).")
+    match error:
+        case exceptions.PermissionDenied() | exceptions.Unauthenticated():
+            return Misconfigured(f"Firestore refuses this identity: it needs roles/datastore.user ({error}).")
+        case GoogleAuthError() if not error.retryable:
+            return Misconfigured(f"No Google credentials can be had for Firestore ({error}).")
+        case exceptions.NotFound():
+            return Misconfigured(f"There is no such Firestore database: check GOOGLE_CLOUD_PROJECT ({error}).")
+        case exceptions.FailedPrecondition():
+            return Misconfigured(f"Firestore lacks what the catalog needs; apply the deployment's indexes ({error}).")
+        case exceptions.InvalidArgument() | exceptions.OutOfRange() | exceptions.MethodNotImplemented():
+            return ValueError(f"Firestore refuses the request: {error}")
+        case _:
+            return Unavailable(f"Firestore does not answer: {error}")

@@ -1,0 +1,154 @@
+"""How the leak probe asks each route of the HTTP contract. A route without a row here fails the probe."""
+
+import json
+import re
+import secrets
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from string import ascii_lowercase
+from typing import Any, Final
+from urllib.parse import quote
+
+Route = tuple[str, str]
+"""Method and path, names in braces: `("GET", "/v1/bases/{base}/jobs/{job_id}")`."""
+_NAME: Final = re.compile(r"<(?:[^:<>]+:)?([^<>]+)>")
+_FILLED: Final = re.compile(r"\{([^{}]+)\}")
+INTRUDER: Final = "intruder.md"
+JSON: Final = {"Content-Type": "application/json"}
+
+
+@dataclass(frozen=True, slots=True)
+class Canary:
+    """The document planted in one reserved base: questions ask for `hook`; `secret` is sent only to plant it."""
+
+    base: str
+    source: str
+    hook: str
+    secret: str
+    document_id: str = ""
+    job_id: str = ""
+    passages: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        return f"# {self.hook}\n\nA palavra {self.hook} guarda o segredo {self.secret} desta base.\n"
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """What nobody but the base's own readers may be told."""
+        ids = (self.document_id, self.job_id, *self.passages)
+        return (self.base, self.source, self.hook, self.secret, *filter(None, ids))
+
+
+def new_canary(base: str) -> Canary:
+    """A canary of words that stand nowhere else."""
+    hook, secret, name = ("".join(secrets.choice(ascii_lowercase) for _ in range(16)) for _ in range(3))
+    return Canary(base, f"{name}.md", hook, secret)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request to the function named `function`."""
+
+    function: str
+    method: str
+    path: str
+    data: bytes | None = None
+    headers: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def said(self) -> str:
+        """All that the asker itself said: being told it back is no leak."""
+        return f"{self.path} {self.headers} {(self.data or b'').decode()}"
+
+
+Body = Callable[[str, Canary], Any]
+"""The JSON body of a request to a base that looks for a canary."""
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How one route is asked.
+
+    `owner`: harmless, so its owner asks first and must be answered; `shows`: with a mark of the canary in it; `own`:
+    harmless for another identity to ask of its own base; `refused`: another identity is refused (401, 403) wherever it
+    names this base; `public`: it asks for no identity.
+    """
+
+    body: Body | None = None
+    upload: bool = False
+    owner: bool = True
+    shows: bool = True
+    own: bool = True
+    refused: bool = True
+    public: bool = False
+
+
+def _question(_base: str, canary: Canary) -> dict[str, Any]:
+    return {"query": canary.hook, "threshold": None, "top_k": 50}
+
+
+def _nothing(_base: str, _canary: Canary) -> dict[str, Any]:
+    return {}
+
+
+def _signed(_base: str, canary: Canary) -> dict[str, Any]:
+    return {"source": canary.source, "content_type": "text/markdown", "size": 10}
+
+
+PUBLIC: Final[tuple[Route, ...]] = (("GET", "/healthz"), ("GET", "/readyz"), ("GET", "/openapi.json"))
+"""What every function has beside its routes."""
+BASE: Final = "/v1/bases/{base}"
+WAYS: Final[Mapping[Route, Way]] = {
+    ("POST", f"{BASE}/search"): Way(_question),
+    ("GET", "/v1/bases"): Way(refused=False),
+    ("POST", f"{BASE}/documents"): Way(upload=True, owner=False, own=False),
+    ("GET", f"{BASE}/documents"): Way(),
+    ("DELETE", BASE + "/documents/{source}"): Way(owner=False),
+    ("GET", f"{BASE}/jobs"): Way(),
+    ("GET", BASE + "/jobs/{job_id}"): Way(),
+    ("DELETE", BASE): Way(owner=False, own=False),
+    ("POST", f"{BASE}/reconcile"): Way(_nothing, shows=False),
+    ("POST", f"{BASE}/uploads"): Way(_signed, owner=False, own=False),
+    ("PUT", "/v1/uploads/{token}"): Way(upload=True, owner=False, own=False, refused=False, public=True),
+    **dict.fromkeys(PUBLIC, Way(owner=False, own=False, refused=False, public=True)),
+}
+
+
+def as_route(method: str, rule: str) -> Route:
+    """A router's own rule (`<source:source>`) as a route."""
+    return method.upper(), _NAME.sub(r"{\1}", rule)
+
+
+def requests(function: str, route: Route, base: str, sought: Canary, *, guess: bool) -> Iterator[Request]:
+    """The route asked of `base` for the canary; with `guess` once for every id that its path's names could take."""
+    (method, rule), way = route, WAYS[route]
+    for path in _paths(rule, base, sought, guess=guess):
+        if way.upload:
+            headers = (("X-Source", INTRUDER), ("Content-Type", "text/markdown"))
+            yield Request(function, method, path, b"intruder", headers)
+        elif way.body is not None:
+            yield Request(function, method, path, json.dumps(way.body(base, sought)).encode(), tuple(JSON.items()))
+        else:
+            yield Request(function, method, path)
+
+
+def bent(request: Request, base: str) -> Iterator[Request]:
+    """The same request in another spelling of its base, which must not be another door."""
+    if f"/{base}" in request.path:
+        other = request.path.replace(f"/{base}", f"/%{ord(base[0]):02X}{base[1:]}", 1)
+        yield Request(request.function, request.method, other, request.data, request.headers)
+
+
+def _paths(rule: str, base: str, sought: Canary, *, guess: bool) -> list[str]:
+    guesses = (sought.document_id, sought.source, sought.job_id) if guess else ()
+    values = {
+        "base": (base,),
+        "source": guesses or (sought.document_id,),
+        "job_id": guesses or (sought.job_id,),
+        "token": (sought.source,),
+    }
+    paths = [rule]
+    for name in _FILLED.findall(rule):
+        paths = [path.replace(f"{{{name}}}", quote(value, safe="")) for path in paths for value in values[name]]
+    return paths

@@ -1,0 +1,3 @@
+defmodule A.B do
+  def c, do: 1
+end

@@ -1,0 +1,9 @@
+local x = 1
+
+-- says
+function M.hi(a)
+  return a
+end
+
+local function lo()
+end

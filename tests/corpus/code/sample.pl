@@ -1,0 +1,4 @@
+sub hi {
+  my $x = '}'; # }
+  return 1;
+}
