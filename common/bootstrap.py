@@ -33,6 +33,7 @@ from common.ports import Catalog, Clock, Embedder, Message, ObjectStore, Parser,
 from common.settings import Settings, read_settings
 from common.stages.answers import Answers
 from common.stages.caching import EpochMemory, QuestionCache
+from common.stages.fit import GateFit
 from common.stages.ingest import IngestPorts
 from common.stages.listing import Listing
 from common.stages.manage import Manage
@@ -60,6 +61,7 @@ class Runtime:
     listing: Listing
     manage: Manage
     reconcile: Reconcile
+    gate_fit: GateFit
     ingest: IngestPorts
     authenticate: Authenticate
     ready: Callable[[], Mapping[str, Any]]
@@ -197,6 +199,7 @@ def _wired(
             parts.announce,
             lambda: list(parts.scan.scan().foreign),
         ),
+        gate_fit=GateFit(parts.catalog, parts.index, spaces),
         ingest=IngestPorts(
             parts.store,
             parts.catalog,

@@ -43,6 +43,7 @@ class GcsObjectStore:
         deadline: float = 60.0,
         page_size: int = 1000,
     ) -> None:
+        self.bucket = bucket
         self._client = client
         self._bucket = client.bucket(bucket)
         self._clock = clock

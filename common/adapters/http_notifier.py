@@ -104,13 +104,12 @@ class _Exchange:
         connection.request(notice.method, target, json.dumps(notice.body).encode(), {**headers, "Connection": "close"})
         with connection.getresponse() as response:
             self._reply = NoticeReply(response.status)
-            body = response.read(MAX_ANSWER + 1)
-            self._reply = NoticeReply(response.status, _json_object(body))
+            self._reply = NoticeReply(response.status, _json_object(response.read(MAX_ANSWER)))
 
 
 def _json_object(body: bytes) -> Mapping[str, Any]:
     try:
-        parsed = json.loads(body) if len(body) <= MAX_ANSWER else None
+        parsed = json.loads(body)
     except (ValueError, RecursionError):
         parsed = None
     return parsed if isinstance(parsed, dict) else {}

@@ -135,6 +135,17 @@ def reconcile(context: Context, base: str, repair: bool, yes: bool) -> None:  # 
     context.options.emit(body, [*details, ", ".join(counts)])
 
 
+@click.command()
+@base_option
+def calibrate(context: Context, base: str) -> None:
+    """Fit the gate of a base on its own passages, and print its error rates on questions held out of the fit."""
+    with context.api() as api:
+        gate = dict(api.call("POST", route("bases", base, "calibrate")).checked().body)
+    rates = ", ".join(f"{name} {value:.3f}" for name, value in gate["rates"].items())
+    told = f"fitted on {gate['passages']} passages" if gate["fitted"] else "the model's constants (too little to fit)"
+    context.options.emit(gate, [f"cut {gate['cut']:.3f}, {told}", *([rates] if rates else [])])
+
+
 def wait(api: Api, base: str, job_id: str) -> dict[str, Any]:
     """The job once it is terminal."""
     while True:
@@ -172,4 +183,4 @@ def _files(paths: tuple[Path, ...]) -> Iterator[Found]:
                 yield Found(file, below.as_posix())
 
 
-COMMANDS = (ingest, delete, reset, reconcile)
+COMMANDS = (ingest, delete, reset, reconcile, calibrate)

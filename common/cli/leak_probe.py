@@ -160,7 +160,8 @@ class _Probe:
             for request in requests(function, route, canary.base, canary, guess=False):
                 self._check_sight(route, request, owner, shows=way.shows)
         foreign = list(requests(function, route, canary.base, canary, guess=True))
-        for request in [*foreign, *(other_door for plain in foreign for other_door in bent(plain, canary.base))]:
+        foreign += [other_spelling for plain in foreign for other_spelling in bent(plain, canary.base)]
+        for request in foreign:
             self._check(route, request, other.token, canary, refused=way.refused)
             self._check(route, request, None, canary, refused=not way.public)
         if way.own:

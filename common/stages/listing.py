@@ -7,7 +7,7 @@ from typing import Any
 
 from common.domain.errors import Refused
 from common.domain.objects import document_id
-from common.domain.records import DocumentRecord, JobRecord, ObjectRecord
+from common.domain.records import DocumentRecord, Gate, JobRecord, ObjectRecord
 from common.ports import Catalog
 
 
@@ -93,6 +93,18 @@ def job_view(job: JobRecord) -> dict[str, Any]:
         "writeback_error": job.writeback_error,
         "created_at": iso(job.created_at),
         "updated_at": iso(job.updated_at),
+    }
+
+
+def gate_view(gate: Gate) -> dict[str, Any]:
+    """A fitted gate: its constants, what it was fitted on, and its error rates on questions held out of the fit."""
+    return {
+        "fitted": gate.fitted,
+        "cut": gate.cut,
+        "med": gate.med,
+        "sd": gate.sd,
+        "passages": gate.passages,
+        "rates": dict(gate.rates),
     }
 
 

@@ -34,6 +34,7 @@ def machine(
     settings: Settings,
     *,
     workers: int = 1,
+    fits: bool = True,
     patience: float = PATIENCE_SECONDS,
     allow_mass_removal: bool = False,
     operator: Callable[[Authenticate], Authenticate] = lambda authenticate: authenticate,
@@ -44,7 +45,7 @@ def machine(
     runtime = replace(runtime, authenticate=operator(runtime.authenticate))
     try:
         found = runtime.scan.scan(allow_mass_removal=allow_mass_removal)
-        crew = Workers(runtime, bell, stopping, workers)
+        crew = Workers(runtime, bell, stopping, count=workers, fits=fits)
         crew.start()
         try:
             yield Machine(runtime, found)
@@ -78,8 +79,11 @@ class InProcess:
 @contextmanager
 def in_process(settings: Settings, notice: Callable[[str], None]) -> Iterator[InProcess]:
     """The machine for one command, with all that had changed in the bucket brought in first."""
-    with machine(settings) as opened:
+    with machine(settings, fits=False) as opened:
         if opened.found.held_back:
             for base, count in opened.found.held_back.items():
                 notice(f"{count} files of base {base} are gone from the bucket; `fichario up --yes` lets them go.")
         yield InProcess(opened.runtime)
+        for base in opened.runtime.gate_fit.due():
+            notice(f"Fitting the gate of base {base}.")
+            opened.runtime.gate_fit.run(base)

@@ -10,7 +10,7 @@ from typing import Final
 from cloudevents.http import CloudEvent
 
 from common.bootstrap import Runtime
-from common.domain.errors import Misconfigured, Transient
+from common.domain.errors import FicharioError, Misconfigured, Transient
 from common.ports import Delivery
 from functions.ingest.decode import PUSHED
 from functions.ingest.handle import handle
@@ -23,13 +23,17 @@ _log = logging.getLogger("fichario.worker")
 
 class Workers:
     """A fixed number of threads that work one topic. `bell` is rung when work arrives; once `stopping` is set, what was
-    begun comes to its next checkpoint and no more is taken.
+    begun comes to its next checkpoint and no more is taken. With `fits`, idle workers fit the gates that are due.
     """
 
-    def __init__(self, runtime: Runtime, bell: threading.Event, stopping: threading.Event, count: int = 1) -> None:
+    def __init__(
+        self, runtime: Runtime, bell: threading.Event, stopping: threading.Event, *, count: int, fits: bool
+    ) -> None:
+        self._fits = fits
         self._runtime = runtime
         self._bell = bell
         self._stopping = stopping
+        self._unfit: set[str] = set()
         self._threads = [threading.Thread(target=self._run, name=f"worker-{i}", daemon=True) for i in range(count)]
 
     def start(self) -> None:
@@ -52,10 +56,22 @@ class Workers:
                 _log.warning("the queue does not answer", extra={"error": str(error)})
                 self._stopping.wait(IDLE_SECONDS)
                 continue
-            if delivery is None:
+            if delivery is not None:
+                deliver(self._runtime, delivery)
+            elif queue.waiting(topic) or not self._fit_gates():
                 self._wait(queue.next_due(topic))
-                continue
-            deliver(self._runtime, delivery)
+
+    def _fit_gates(self) -> bool:
+        """When nothing else is to do, fit the gates that changed bases need; answers whether there was one."""
+        due = [b for b in self._runtime.gate_fit.due() if b not in self._unfit] if self._fits else []
+        if not due:
+            return False
+        try:
+            self._runtime.gate_fit.run(due[0])
+        except FicharioError as error:
+            self._unfit.add(due[0])
+            _log.warning("a gate could not be fitted", extra={"error": str(error)})
+        return True
 
     def _wait(self, due: float | None) -> None:
         until = IDLE_SECONDS if due is None else min(IDLE_SECONDS, max(0.0, due - self._runtime.clock.now()))

@@ -4,6 +4,7 @@ from werkzeug.wrappers import Response
 
 from common.bootstrap import Runtime
 from common.boundary import Call, Route, Router, answer, json_body
+from common.stages.listing import gate_view
 from functions.manage.decode import decode_page, decode_repair, decode_state, decode_upload, encode_cursor, position
 
 BASE = "/v1/bases/<base>"
@@ -45,6 +46,9 @@ def router(runtime: Runtime) -> Router:
         wanted = decode_repair(json_body(call.request) if call.request.content_length else {})
         return answer(runtime.reconcile.run(call.base, repair=wanted.repair, yes=wanted.yes))
 
+    def calibrate(call: Call) -> Response:
+        return answer(gate_view(runtime.gate_fit.run(call.base)))
+
     return Router(
         [
             Route("POST", f"{BASE}/documents", upload, "write"),
@@ -54,6 +58,7 @@ def router(runtime: Runtime) -> Router:
             Route("GET", f"{BASE}/jobs/<job_id>", job, "read"),
             Route("DELETE", BASE, reset, "admin"),
             Route("POST", f"{BASE}/reconcile", reconcile, "admin"),
+            Route("POST", f"{BASE}/calibrate", calibrate, "admin"),
         ],
         runtime.authenticate,
         runtime.ready,

@@ -81,7 +81,8 @@ def main(arguments):
         blocks[language] += len(document.blocks)
     for language, size in sizes.most_common():
         print(
-            f"{language:12} {size / 1e6:7.2f} MB {size / 1e6 / seconds[language]:7.2f} MB/s {blocks[language]:8,} blocks"
+            f"{language:12} {size / 1e6:7.2f} MB {size / 1e6 / seconds[language]:7.2f} MB/s"
+            f" {blocks[language]:8,} blocks"
         )
     total = sum(sizes.values()) / 1e6 / sum(seconds.values())
     print(f"{'all':12} {sum(sizes.values()) / 1e6:7.2f} MB {total:7.2f} MB/s")

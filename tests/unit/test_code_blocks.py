@@ -246,11 +246,12 @@ def test_hostile_input_costs_bounded_time(name):
 
 
 def test_type_arguments_nested_without_end_are_not_parsed():
-    nested = "a<b<\n" * 150
+    nested = "a<b<\n" * 300
     balanced = "Map<String, List<Integer>> x = f(a < b);\n" * 300
-    java = GRAMMARS["java"]
-    assert code_grammar.parse_tree(nested, nested.encode(), java) is None
-    assert code_grammar.parse_tree(balanced, balanced.encode(), java) is not None
+    assert code_grammar._tangled(nested)
+    assert not code_grammar._tangled(balanced)
+    assert code_grammar.parse_tree(nested, nested.encode(), GRAMMARS["java"]) is None
+    assert code_grammar.parse_tree(balanced, balanced.encode(), GRAMMARS["java"]) is not None
 
 
 WORDS = st.sampled_from(

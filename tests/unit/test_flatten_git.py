@@ -133,7 +133,8 @@ def origin(tmp_path, monkeypatch):
     hook.chmod(0o755)
     (tmp_path / ".gitconfig").write_text(
         f"[init]\n\ttemplateDir = {tmp_path}/template\n\tdefaultBranch = main\n[core]\n\thooksPath = {template}\n"
-        '[user]\n\tname = n\n\temail = e@example.com\n[protocol "file"]\n\tallow = always\n[submodule]\n\trecurse = true\n'
+        '[user]\n\tname = n\n\temail = e@example.com\n[protocol "file"]\n\tallow = always\n'
+        "[submodule]\n\trecurse = true\n"
     )
     origin = tmp_path / "origin"
 

@@ -106,6 +106,7 @@ def test_no_base_can_bend_an_address(base):
 
 def test_the_address_of_the_contract():
     assert writeback_address(URL, BASE) == "https://app.test/v2/affiliates/11522/root_agent"
+    assert writeback_address(URL, "affiliate_") is None
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from google.api_core import exceptions
 from google.api_core.retry import Retry, if_exception_type
 from google.auth.exceptions import GoogleAuthError
 from google.cloud import firestore
+from google.cloud.firestore_v1.aggregation import AggregationQuery
 from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_random_exponential
 
 from common.domain.errors import Misconfigured, Unavailable
@@ -49,6 +50,23 @@ class Contended(Unavailable):
 
 
 @dataclass(frozen=True, slots=True)
+class Row:
+    """One document as it stood at `moment`; a missing one has no fields and no version. A query continues behind its
+    `cursor`.
+    """
+
+    ref: firestore.DocumentReference
+    fields: Mapping[str, Any]
+    version: datetime | None
+    moment: datetime
+    cursor: Any
+
+    @property
+    def exists(self) -> bool:
+        return self.version is not None
+
+
+@dataclass(frozen=True, slots=True)
 class Change:
     """Fields that one document shall have; None takes a field away, fields that are not named stay."""
 
@@ -65,7 +83,7 @@ class Step(Generic[T]):
     value: T
     changes: Sequence[Change] = ()
     raised: Sequence[firestore.DocumentReference] = ()
-    relies_on: Sequence[firestore.DocumentSnapshot] = ()
+    relies_on: Sequence[Row] = ()
 
 
 class Calls:
@@ -92,25 +110,25 @@ class Calls:
         refs: Sequence[firestore.DocumentReference],
         fields: Iterable[str] | None = None,
         at: datetime | None = None,
-    ) -> list[firestore.DocumentSnapshot]:
+    ) -> list[Row]:
         """The documents in the order asked for, missing ones too, all as they stood at one moment (`at`, else now).
 
         One BatchGetDocuments is one snapshot: the API promises that no document of the stream has changed between its
         own read time and a later one's.
         """
         with translated():
-            found = list(self._client.get_all(list(refs), fields, read_time=at, **self._bounds))
-        by_path = {row.reference.path: row for row in found}
+            found = map(_row, self._client.get_all(list(refs), fields, read_time=at, **self._bounds))
+            by_path = {row.ref.path: row for row in found}
         return [by_path[ref.path] for ref in refs]
 
-    def rows(self, query: firestore.Query, at: datetime | None = None) -> list[firestore.DocumentSnapshot]:
+    def rows(self, query: firestore.Query, at: datetime | None = None) -> list[Row]:
         """The query's documents, as they stood at one moment."""
         with translated():
-            return list(query.stream(read_time=at, **self._bounds))
+            return [_row(found) for found in query.stream(read_time=at, **self._bounds)]
 
     def sums(self, collection: firestore.CollectionReference, fields: Sequence[str]) -> dict[str, int]:
         """Sums over the documents that have all the fields, and their number as `count`."""
-        query = collection.count("count")
+        query: Any = AggregationQuery(firestore.Query(collection)).count("count")
         for field in fields:
             query = query.sum(field, field)
         with translated():
@@ -141,7 +159,7 @@ class Calls:
     def settle(
         self,
         refs: Sequence[firestore.DocumentReference],
-        decide: Callable[[Sequence[firestore.DocumentSnapshot]], Step[T]],
+        decide: Callable[[Sequence[Row]], Step[T]],
     ) -> T:
         """Read, decide, and store what was decided only if nothing it stands on has moved; else all of it again.
 
@@ -150,19 +168,20 @@ class Calls:
         instead is as right, but two that read one document and then write it have to wait for each other's lock to
         time out. Raises Contended (Unavailable) when others win for all of the call's patience.
         """
-        return self._retrying.copy()(self._attempt, refs, decide)
+        settled: T = self._retrying.copy()(self._attempt, refs, decide)
+        return settled
 
     def _attempt(
         self,
         refs: Sequence[firestore.DocumentReference],
-        decide: Callable[[Sequence[firestore.DocumentSnapshot]], Step[T]],
+        decide: Callable[[Sequence[Row]], Step[T]],
     ) -> T:
         seen = self.get(refs)
         step = decide(seen)
         if step.changes or step.raised:
-            before = {row.reference.path: row for row in seen}
+            before = {row.ref.path: row for row in seen}
             written = {change.ref.path for change in step.changes}
-            relied = [row for row in step.relies_on if row.reference.path not in written]
+            relied = [row for row in step.relies_on if row.ref.path not in written]
             with translated(writing=True):
                 self._commit(step, before, relied)
         return step.value
@@ -170,8 +189,8 @@ class Calls:
     def _commit(
         self,
         step: Step[T],
-        before: Mapping[str, firestore.DocumentSnapshot],
-        relied: Sequence[firestore.DocumentSnapshot],
+        before: Mapping[str, Row],
+        relied: Sequence[Row],
     ) -> None:
         if not relied:
             batch = self._client.batch()
@@ -181,9 +200,9 @@ class Calls:
 
         @firestore.transactional
         def verified(transaction: firestore.Transaction) -> None:
-            for row in transaction.get_all([row.reference for row in relied], **self._bounds):
-                if row.update_time != before[row.reference.path].update_time:
-                    raise Contended(f"{row.reference.path} was changed by another writer")
+            for row in map(_row, transaction.get_all([row.ref for row in relied], **self._bounds)):
+                if row.version != before[row.ref.path].version:
+                    raise Contended(f"{row.ref.path} was changed by another writer")
             _fill(transaction, step, before)
 
         verified(self._client.transaction(max_attempts=1))
@@ -201,6 +220,10 @@ class Calls:
                 batch.commit(**self._bounds)
 
 
+def _row(snapshot: Any) -> Row:  # noqa: ANN401 - generic in stubs, not in every release at run time
+    return Row(snapshot.reference, snapshot.to_dict() or {}, snapshot.update_time, snapshot.read_time, cursor=snapshot)
+
+
 def _put(batch: firestore.WriteBatch, *, ref: firestore.DocumentReference, fields: Mapping[str, Any]) -> None:
     batch.set(ref, dict(fields))
 
@@ -209,7 +232,7 @@ def _delete(batch: firestore.WriteBatch, *, ref: firestore.DocumentReference) ->
     batch.delete(ref)
 
 
-def _fill(batch: firestore.WriteBatch, step: Step[T], before: Mapping[str, firestore.DocumentSnapshot]) -> None:
+def _fill(batch: firestore.WriteBatch, step: Step[T], before: Mapping[str, Row]) -> None:
     for change in step.changes:
         known = before.get(change.ref.path)
         kept = {name: value for name, value in change.fields.items() if value is not None}
@@ -219,7 +242,7 @@ def _fill(batch: firestore.WriteBatch, step: Step[T], before: Mapping[str, fires
             batch.create(change.ref, kept)
         else:
             gone = dict.fromkeys(change.fields.keys() - kept.keys(), firestore.DELETE_FIELD)
-            unmoved = firestore.LastUpdateOption(known.update_time)
+            unmoved = firestore.LastUpdateOption(known.version)
             batch.update(change.ref, {**kept, **gone}, option=unmoved)
     for counter in step.raised:
         batch.set(counter, {"raised": firestore.Increment(1)}, merge=True)

@@ -8,7 +8,7 @@ from typing import Any, Final
 from google.cloud import firestore
 from google.cloud.firestore_v1.base_query import FieldFilter
 
-from common.adapters.firestore.calls import Calls, Change
+from common.adapters.firestore.calls import Calls, Change, Row
 from common.adapters.firestore.layout import JOBS, OBJECTS, Places, decoded, key, packed, unpacked
 from common.domain.records import JobRecord, job_from_json
 
@@ -16,39 +16,30 @@ _FIELDS: Final = ("job_id", "job_order", "job_state_order", "job")
 _BEHIND_DIGITS: Final = ":"
 
 
-def held(
-    job_id: str, newest: firestore.DocumentSnapshot, moved: firestore.DocumentSnapshot
-) -> firestore.DocumentSnapshot | None:
-    """Which of the two documents holds this job: its object's, or the one of its own."""
-    if newest.exists and (newest.to_dict() or {}).get("job_id") == key(job_id):
-        return newest
-    return moved if moved.exists else None
+def held(job_id: str, newest: Row, moved: Row) -> JobRecord | None:
+    """The job, from its object's document or from the one of its own."""
+    row = newest if newest.fields.get("job_id") == key(job_id) else moved
+    return unpacked(row.fields.get("job"), job_from_json)
 
 
-def read(row: firestore.DocumentSnapshot | None) -> JobRecord | None:
-    return None if row is None else unpacked((row.to_dict() or {}).get("job"), job_from_json)
-
-
-def placed(
-    places: Places, job: JobRecord, job_id: str, newest: firestore.DocumentSnapshot, moved: firestore.DocumentSnapshot
-) -> list[Change]:
+def placed(job: JobRecord, job_id: str, newest: Row, moved: Row) -> list[Change]:
     """The changes that store the job where it stands; a new one takes the place of the object's newest."""
     if moved.exists:
-        return [Change(moved.reference, _fields(job, job_id))]
-    taken = Change(newest.reference, _fields(job, job_id))
-    before = newest.to_dict() or {}
+        return [Change(moved.ref, _fields(job, job_id))]
+    taken = Change(newest.ref, _fields(job, job_id))
+    before = newest.fields
     if before.get("job_id") in {None, key(job_id)}:
         return [taken]
-    return [taken, Change(places.job(job.ref.base, before["job_id"]), {name: before[name] for name in _FIELDS})]
+    own = moved.ref.parent.document(before["job_id"])
+    return [taken, Change(own, {name: before[name] for name in _FIELDS})]
 
 
 def find(calls: Calls, places: Places, base: str, job_id: str) -> JobRecord | None:
     # Jobs only ever move out of their object's document: looked for in this order, none is missed on its way.
     objects = places.within(base, OBJECTS)
-    for row in calls.rows(objects.where(filter=FieldFilter("job_id", "==", key(job_id))).select(["job"]).limit(1)):
-        return read(row)
-    (moved,) = calls.get([places.job(base, job_id)])
-    return read(moved)
+    found = calls.rows(objects.where(filter=FieldFilter("job_id", "==", key(job_id))).select(["job"]).limit(1))
+    rows = found or calls.get([places.job(base, job_id)], ["job"])
+    return next(iter(decoded(rows, job_from_json, "job")), None)
 
 
 def listed(
@@ -69,9 +60,9 @@ def listed(
         return query.limit(limit) if limit else query
 
     newest = calls.rows(among(OBJECTS))
-    moved = calls.rows(among(JOBS), at=newest[-1].read_time if newest else None)
-    merged = sorted([*newest, *moved], key=lambda row: str(row.get(field)), reverse=True)
-    return decoded(merged[: limit or None], "job", job_from_json)
+    moved = calls.rows(among(JOBS), at=newest[-1].moment if newest else None)
+    merged = sorted([*newest, *moved], key=lambda row: str(row.fields[field]), reverse=True)
+    return decoded(merged[: limit or None], job_from_json, "job")
 
 
 def _fields(job: JobRecord, job_id: str) -> dict[str, Any]:

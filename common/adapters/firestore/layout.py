@@ -9,18 +9,19 @@
     kb_bases/{base}/kb_documents/{hash}        source, object, generation, version, names, record
     kb_generations/{hash}                      base, name, identity, generation, present
 
-Records are JSON text (compressed bytes when long); beside it stands only what a query selects, orders or sums by. All of
-a base lies below its document, so no query can reach into another one.
+Records are JSON text (compressed bytes when long); beside it stands only what a query selects, orders or sums by. All
+of a base lies below its document, so no query can reach into another one.
 """
 
 import json
 import re
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, TypeVar
 
 from google.cloud import firestore
 
+from common.adapters.firestore.calls import Row
 from common.domain.objects import ObjectRef, digest
 from common.domain.records import to_json
 
@@ -77,7 +78,8 @@ class Places:
         return self.bases.document(key(base))
 
     def within(self, base: str, collection: str) -> firestore.CollectionReference:
-        return self.base(base).collection(collection)
+        below: firestore.CollectionReference = self.base(base).collection(collection)
+        return below
 
     def collection(self, base: str, name: str) -> firestore.DocumentReference:
         return self.within(base, COLLECTIONS).document(key(name))
@@ -117,7 +119,7 @@ def unpacked(value: str | bytes | None, decode: Callable[[Mapping[str, Any]], R]
     return decode(json.loads(zlib.decompress(value) if isinstance(value, bytes) else value))
 
 
-def decoded(rows: Sequence[firestore.DocumentSnapshot], field: str, decode: Callable[[Mapping[str, Any]], R]) -> list[R]:
-    """The records that stand in that field of each row."""
-    found = (unpacked(row.get(field), decode) for row in rows)
+def decoded(rows: Iterable[Row], decode: Callable[[Mapping[str, Any]], R], field: str = "record") -> list[R]:
+    """The records that stand in that field of those rows that have it."""
+    found = (unpacked(row.fields.get(field), decode) for row in rows)
     return [record for record in found if record is not None]

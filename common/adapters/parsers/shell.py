@@ -70,8 +70,9 @@ class _Scanner:
                 if kind != "skipped":
                     self._step(match)
                 continue
-            position = self._behind_heredocs(position)
-            if self._resynchronise(position):
+            if self._heredocs:
+                position = self._behind_heredocs(position)
+            if self._inside and self._resynchronise(position):
                 start = position
             elif not self._inside:
                 yield start, position
@@ -94,7 +95,7 @@ class _Scanner:
 
     def _resynchronise(self, position: int) -> bool:
         """A function or a closing brace at the left margin tells that something before it was misread."""
-        if not self._inside or self._top == _QUOTE:
+        if self._top == _QUOTE:
             return False
         if self._text.startswith("}", position) and _GROUP in self._inside:
             del self._inside[self._inside.index(_GROUP) + 1 :]

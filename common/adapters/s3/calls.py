@@ -30,8 +30,10 @@ _ERRORS: Final = 400
 _FAULTS: Final = 500
 
 
-def connect(*, endpoint: str = "", region: str = "") -> "S3Client":
-    """A client for S3, or for what speaks like it at `endpoint`, with the credentials of the process.
+def connect(
+    *, endpoint: str = "", region: str = "", session: boto3.Session | None = None, attempts: int = ATTEMPTS
+) -> "S3Client":
+    """A client for S3, or for what speaks like it at `endpoint`, with the credentials of the process or the session.
 
     Such servers often know neither bucket host names nor the checksums that S3 has learnt since.
     """
@@ -40,12 +42,15 @@ def connect(*, endpoint: str = "", region: str = "") -> "S3Client":
         signature_version="s3v4",
         connect_timeout=CONNECT_SECONDS,
         read_timeout=READ_SECONDS,
-        retries={"mode": "standard", "total_max_attempts": ATTEMPTS},
-        s3={"addressing_style": "path" if compatible else "auto"},
+        retries={"mode": "standard", "total_max_attempts": attempts},
+        # "auto" signs addresses for the global host, which redirects an upload to the bucket's region and so loses it.
+        s3={"addressing_style": "path" if compatible else "virtual"},
         request_checksum_calculation="when_required" if compatible else "when_supported",
         response_checksum_validation="when_required" if compatible else "when_supported",
     )
-    return boto3.client("s3", endpoint_url=endpoint or None, region_name=region or None, config=config)
+    return (session or boto3.Session()).client(
+        "s3", endpoint_url=endpoint or None, region_name=region or None, config=config
+    )
 
 
 def status_of(error: ClientError) -> int:

@@ -1,0 +1,80 @@
+"""When a base's gate is fitted anew, from what is stored of it, and where the result goes (RULES 16)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from common.domain.calibration import needs_refit
+from common.domain.errors import Refused
+from common.domain.records import BaseRecord, Gate
+from common.domain.synthetic import SourcePassage
+from common.ports import Catalog, VectorIndex
+from common.stages.calibrate import CalibrationBase, calibrate
+from common.stages.spaces import Spaces
+
+
+@dataclass(frozen=True, slots=True)
+class GateFit:
+    """Fits the gate of the live collection of a base. Never on the request path: it embeds some 220 questions."""
+
+    catalog: Catalog
+    index: VectorIndex
+    spaces: Spaces
+
+    def due(self) -> list[str]:
+        """The bases that were never fitted, or whose passages doubled or halved since."""
+        found = []
+        for record in self.catalog.bases():
+            gate = record.gates.get(record.live or "")
+            passages = self.catalog.totals(record.base).passages
+            tried = gate is not None and not gate.fitted and gate.passages > 0
+            if gate is None or (tried and gate.passages <= passages < 2 * gate.passages):
+                continue
+            if needs_refit(gate, passages):
+                found.append(record.base)
+        return found
+
+    def run(self, base: str) -> Gate:
+        """The base's gate, fitted on its live passages and stored; the model's constants where there is too little.
+
+        Raises Refused 404 for no base, 409 where its model cannot be loaded.
+        """
+        record = self.catalog.base(base)
+        if record is None or record.live is None:
+            raise Refused(404, "NO_BASE", f"There is no base {base}.", sentinel="NO_KB_MATCH")
+        collection, embedder, warning = self.spaces.answering(record)
+        if embedder is None:
+            raise Refused(409, "NO_MODEL", f"The gate cannot be fitted: {warning}.")
+        prior = self.spaces.gate(collection.space.embedding)
+        stored = self._passages(base, collection.name)
+        gate = calibrate(stored, embedder, collection.space.lexical.mode, prior)
+        gate = replace(gate, passages=len(stored.passages))
+        self._store(base, collection.name, gate)
+        return gate
+
+    def _passages(self, base: str, collection: str) -> CalibrationBase:
+        import numpy as np  # noqa: PLC0415 - only a calibration pays for it
+
+        passages, vectors, lexical = [], [], []
+        for known in self.catalog.objects(base):
+            if known.live is None or not known.passages:
+                continue
+            for point in self.index.stored(base, collection, known.ref.name, known.live):
+                if point.vector is not None:
+                    passages.append(_source(point.id, point.payload))
+                    vectors.append(np.asarray(point.vector, dtype=np.float32))
+                    lexical.append(point.lexical)
+        matrix = np.stack(vectors) if vectors else np.zeros((0, 1), dtype=np.float32)
+        return CalibrationBase(passages, matrix, lexical)
+
+    def _store(self, base: str, collection: str, gate: Gate) -> None:
+        def settle(known: BaseRecord | None) -> tuple[BaseRecord | None, None]:
+            if known is None or collection not in known.gates:
+                return None, None
+            return replace(known, gates={**known.gates, collection: gate}), None
+
+        self.catalog.update_base(base, settle, raise_epoch=True)
+
+
+def _source(key: str, payload: Mapping[str, Any]) -> SourcePassage:
+    return SourcePassage(key, str(payload["document_id"]), str(payload["text"]), str(payload["title"]))
