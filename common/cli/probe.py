@@ -71,10 +71,18 @@ def command(routes: Routes) -> click.Command:
     @click.option("--address", required=True, metavar="URL", help="Where the functions answer.")
     @click.option("--manage-address", metavar="URL", help="Where the manage function answers, if elsewhere.")
     @click.option(
-        "--token-a", envvar="KB_PROBE_TOKEN_A", required=True, help=f"A token with admin on {RESERVED[0]} only."
+        "--token-a",
+        envvar="KB_PROBE_TOKEN_A",
+        show_envvar=True,
+        required=True,
+        help=f"A token with admin on {RESERVED[0]} only.",
     )
     @click.option(
-        "--token-b", envvar="KB_PROBE_TOKEN_B", required=True, help=f"A token with admin on {RESERVED[1]} only."
+        "--token-b",
+        envvar="KB_PROBE_TOKEN_B",
+        show_envvar=True,
+        required=True,
+        help=f"A token with admin on {RESERVED[1]} only.",
     )
     def probe_leaks(context: Context, address: str, manage_address: str | None, token_a: str, token_b: str) -> None:
         """Ask every route of a live deployment for another base's documents, in two bases reserved for it."""

@@ -17,7 +17,7 @@ from common.domain.objects import ObjectRef, ignored_name, source_problem
 
 _CHANGES: Final = frozenset({"ObjectCreated", "ObjectRemoved", "LifecycleExpiration"})
 _BRIDGED: Final = frozenset({"Object Created", "Object Deleted"})
-_ENVELOPES: Final = 4
+_ENVELOPES: Final = 6
 
 
 @dataclass(frozen=True, slots=True)

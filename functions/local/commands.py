@@ -1,4 +1,4 @@
-"""The commands that only one machine has: up and doctor."""
+"""The commands that only one machine has: up, doctor and flatten."""
 
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -8,6 +8,7 @@ import click
 from common import logs
 from common.cli.output import Context
 from common.domain.errors import DataFolderError
+from functions.local.flatten import flatten
 
 DEFAULT_PORT = 8765
 port_option = click.option("--port", type=click.IntRange(0, 65535), default=DEFAULT_PORT, show_default=True)
@@ -44,4 +45,4 @@ def doctor(context: Context, port: int) -> None:
         raise click.exceptions.Exit(1)
 
 
-COMMANDS = (up, doctor)
+COMMANDS = (up, doctor, flatten)

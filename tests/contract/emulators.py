@@ -36,18 +36,10 @@ def new_project() -> str:
 
 
 @contextmanager
-def firestore_client(project: str) -> Iterator[firestore.Client]:
-    with _environment("FIRESTORE_EMULATOR_HOST", firestore_address()):
+def firestore_client(project: str, *, address: str = "") -> Iterator[firestore.Client]:
+    """A client of the emulator, or of what is (not) at another address."""
+    with _environment("FIRESTORE_EMULATOR_HOST", address or firestore_address()):
         client = firestore.Client(project=project, credentials=AnonymousCredentials())
-    yield client
-    client.close()
-
-
-@contextmanager
-def unreachable_firestore() -> Iterator[firestore.Client]:
-    """A client of a port where nothing listens."""
-    with _environment("FIRESTORE_EMULATOR_HOST", f"127.0.0.1:{free_port()}"):
-        client = firestore.Client(project="nowhere", credentials=AnonymousCredentials())
     yield client
     client.close()
 
