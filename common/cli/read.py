@@ -39,4 +39,15 @@ def jobs(context: Context, base: str, state: str | None) -> None:
     context.options.emit({"jobs": found}, table(found, columns) if found else ["No jobs."])
 
 
-COMMANDS = (bases, documents, jobs)
+@click.command()
+@click.argument("source")
+@base_option
+def links(context: Context, source: str, base: str) -> None:
+    """Show what a document refers to, and what refers to it."""
+    with context.api() as api:
+        body = dict(api.call("GET", route("bases", base, "documents", source, "links")).checked().body)
+    parts = ("links", "backlinks", "unresolved", "attachments")
+    context.options.emit(body, [f"{part}: {', '.join(body[part]) or '-'}" for part in parts])
+
+
+COMMANDS = (bases, documents, jobs, links)

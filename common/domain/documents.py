@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 BlockKind = Literal["heading", "paragraph", "list", "table", "code", "symbol", "record", "note"]
+LinkKind = Literal["markdown", "wikilink", "url"]
 JsonValue = str | int | float | bool | None | Sequence["JsonValue"] | Mapping[str, "JsonValue"]
 
 
@@ -43,7 +44,7 @@ class Link:
     target: str
     text: str
     line: int
-    kind: Literal["markdown", "wikilink", "url"] = "markdown"
+    kind: LinkKind = "markdown"
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
 from common.domain.codes import TERMINAL, FailureCode, JobState
-from common.domain.documents import JsonValue
+from common.domain.documents import JsonValue, LinkKind
 from common.domain.objects import ObjectRef
 from common.domain.space import Chunking, EmbeddingSpace, LexicalSpace, VectorSpace
 
@@ -114,7 +114,7 @@ class DocumentRecord:
     tags: tuple[str, ...] = ()
     headings: tuple[str, ...] = ()
     metadata: Mapping[str, JsonValue] = field(default_factory=dict)
-    links: tuple[tuple[str, str, int, str], ...] = ()
+    links: tuple[tuple[str, str, int, LinkKind], ...] = ()
     warnings: tuple[str, ...] = ()
     updated_at: float = 0.0
 

@@ -3,9 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
+from common.domain.documents import Link
 from common.domain.errors import Refused
+from common.domain.links import Graph, resolve
 from common.domain.objects import document_id
 from common.domain.records import DocumentRecord, Gate, JobRecord, ObjectRecord
 from common.ports import Catalog
@@ -61,10 +63,40 @@ class Listing:
             raise Refused(404, "NO_JOB", f"Base {base} has no job {job_id[:40]}.")
         return job_view(job)
 
+    def links(self, base: str, name: str) -> dict[str, Any]:
+        """What one document refers to and what refers to it, by source (CONTRACT "links").
+
+        Raises Refused 404, or 409 AMBIGUOUS with the candidates when several documents have the name.
+        """
+        self.require(base)
+        found = self.catalog.documents_named(base, name)
+        if not found:
+            raise Refused(404, "NO_DOCUMENT", f"Base {base} has no document {name[:200]}.", "source")
+        if len({record.source for record in found}) > 1:
+            candidates = sorted({record.source for record in found})
+            raise Refused(409, "AMBIGUOUS", "Several documents have this name.", "source", candidates=candidates)
+        records = self.catalog.documents(base)
+        links = {
+            r.source: tuple(Link(target, text, line, kind) for target, text, line, kind in r.links) for r in records
+        }
+        aliases = {alias: record.source for record in records for alias in record.aliases}
+        graph = resolve(links, [record.source for record in records], aliases)
+        source = found[0].source
+        return {"source": source, **{part: list(graph_part(graph, part).get(source, ())) for part in GRAPH_PARTS}}
+
     def require(self, base: str) -> None:
         """Raises Refused 404 NO_BASE for a base that never held an object."""
         if self.catalog.base(base) is None and not any(True for _ in self.catalog.objects(base)):
             raise Refused(404, "NO_BASE", f"There is no base {base}.", sentinel="NO_KB_MATCH")
+
+
+GRAPH_PARTS: Final = ("links", "backlinks", "unresolved", "attachments")
+
+
+def graph_part(graph: Graph, part: str) -> Mapping[str, tuple[str, ...]]:
+    """One of the four tables of a graph by its name."""
+    table: Mapping[str, tuple[str, ...]] = getattr(graph, part)
+    return table
 
 
 def job_view(job: JobRecord) -> dict[str, Any]:

@@ -27,10 +27,14 @@ def router(runtime: Runtime) -> Router:
         ]
         return answer({"bases": listed})
 
+    def links(call: Call) -> Response:
+        return answer(runtime.listing.links(call.base, str(call.path["source"])))
+
     return Router(
         [
             Route("POST", "/v1/bases/<base>/search", search, "read"),
             Route("GET", "/v1/bases", bases, None),
+            Route("GET", "/v1/bases/<base>/documents/<source:source>/links", links, "read"),
         ],
         runtime.authenticate,
         runtime.ready,
