@@ -41,6 +41,7 @@ from common.stages.quota import Quota
 from common.stages.reconcile import Reconcile
 from common.stages.search import Searcher
 from common.stages.spaces import Spaces
+from common.stages.writeback import Callee, WriteBack
 
 MEGABYTE: Final = 2**20
 LOCAL_BUCKET: Final = "local"
@@ -179,6 +180,7 @@ def _wired(
         QuestionCache(cache),
     )
     file_limit = settings.kb_max_file_mb * MEGABYTE
+    write_back = _write_back(settings, parts.catalog, clock)
     quota = Quota(parts.catalog, settings.kb_max_base_mb * MEGABYTE, settings.kb_max_documents)
     return Runtime(
         settings=settings,
@@ -198,6 +200,7 @@ def _wired(
             clock,
             parts.announce,
             lambda: list(parts.scan.scan().foreign),
+            write_back.repair if write_back else lambda _: None,
         ),
         gate_fit=GateFit(parts.catalog, parts.index, spaces),
         ingest=IngestPorts(
@@ -214,6 +217,7 @@ def _wired(
             settings.kb_slice_seconds,
             stopping,
             step,
+            write_back.after if write_back else lambda _: None,
         ),
         authenticate=_authenticate(settings, clock),
         ready=lambda: {"model": models.configured().space.model},
@@ -239,6 +243,18 @@ def _authenticate(settings: Settings, clock: Clock) -> Authenticate:
 
     found = RemoteKeys(settings.kb_jwks_url, clock) if settings.kb_jwks_url else SecretKey(settings.kb_jwt_secret)
     return JwtIdentity(found, clock, audience=settings.kb_jwt_audience, issuer=settings.kb_jwt_issuer)
+
+
+def _write_back(settings: Settings, catalog: Catalog, clock: Clock) -> WriteBack | None:
+    """None unless it is switched on. Raises Misconfigured for an address that cannot be used."""
+    if not settings.kb_writeback_enabled:
+        return None
+    from common.adapters.http_notifier import HttpNotifier  # noqa: PLC0415 - brings TLS, which nothing else here needs
+
+    url, token_url = settings.kb_writeback_url, settings.kb_writeback_token_url
+    notifier = HttpNotifier({"KB_WRITEBACK_URL": url, "KB_WRITEBACK_TOKEN_URL": token_url})
+    email, password = settings.kb_writeback_email, settings.kb_writeback_password
+    return WriteBack(catalog, clock, notifier, Callee(url, token_url, email, password, settings.kb_collection_template))
 
 
 def _shipped_gate(space: EmbeddingSpace) -> Gate:

@@ -59,6 +59,11 @@ class Router:
         self._authenticate = authenticate
         self._ready = ready
 
+    @property
+    def routes(self) -> list[tuple[str, str]]:
+        """Method and rule of every route."""
+        return [(route.method, route.rule) for route in self._routes.values()]
+
     def knows(self, request: Request) -> bool:
         """Whether one of the routes has this path, whatever the method."""
         try:

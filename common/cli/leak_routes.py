@@ -105,6 +105,7 @@ WAYS: Final[Mapping[Route, Way]] = {
     ("POST", f"{BASE}/documents"): Way(upload=True, owner=False, own=False),
     ("GET", f"{BASE}/documents"): Way(),
     ("DELETE", BASE + "/documents/{source}"): Way(owner=False),
+    ("GET", BASE + "/documents/{source}/links"): Way(),
     ("GET", f"{BASE}/jobs"): Way(),
     ("GET", BASE + "/jobs/{job_id}"): Way(),
     ("DELETE", BASE): Way(owner=False, own=False),

@@ -26,6 +26,7 @@ from common.domain.errors import (
 from common.domain.fencing import Result, Verdict
 from common.domain.objects import ObjectChange, ignored_name
 from common.domain.records import Decision, DocumentRecord, Held, JobRecord, touched
+from common.domain.writeback import Told, told_of
 from common.ports import Catalog, Clock, ObjectStore, Parser, VectorIndex
 from common.stages.filling import Filling
 from common.stages.quota import Quota
@@ -53,6 +54,7 @@ class IngestPorts:
     slice_seconds: float
     stopping: Callable[[], bool] = lambda: False
     step: Callable[[str], None] = lambda _: None
+    notify: Callable[[ObjectChange], Told | None] = lambda _: None
 
 
 def ingest(change: ObjectChange, ports: IngestPorts) -> Verdict | None:
@@ -129,7 +131,9 @@ class _Attempt:
                 raise
         self.sweeping.clean_up()
         self.ports.step("sweep")
-        self._transact(fencing.finish, self.token, self.ports.clock.now())
+        told = self.ports.notify(self.change)
+        self.ports.step("notified")
+        self._transact(self._finish, told)
         self.ports.step("finish")
         return verdict
 
@@ -150,6 +154,10 @@ class _Attempt:
     def _begin(self, held: Held) -> Decision[Verdict]:
         now = self.ports.clock.now()
         return fencing.begin(held, self.change, self.token, now, self.ports.max_attempts)
+
+    def _finish(self, held: Held, told: Told | None) -> Decision[Verdict]:
+        now = self.ports.clock.now()
+        return told_of(fencing.finish(held, self.token, now), told, now)
 
     def _require(self, verdict: Verdict) -> Verdict:
         if verdict == "lease_lost":

@@ -9,6 +9,7 @@ from common.domain.errors import Refused
 from common.domain.fencing import Verdict
 from common.domain.objects import ObjectChange, ObjectRef, ignored_name
 from common.domain.records import Decision, Held, JobRecord, ObjectRecord
+from common.domain.writeback import Told
 from common.ports import Catalog, Clock, ObjectStore, VectorIndex
 
 MASS: Final = 20
@@ -46,6 +47,7 @@ class Reconcile:
     clock: Clock
     announce: Callable[[ObjectChange], None]
     foreign: Callable[[], list[str]]
+    tell: Callable[[str], Told | None] = lambda _: None
 
     def run(self, base: str, *, repair: bool, yes: bool) -> dict[str, Any]:
         """The drift, and with `repair` the events that mend it. Costs no embedding where there is none.
@@ -63,9 +65,11 @@ class Reconcile:
         self._find_stuck(drift, base, known)
         for name in self.foreign():
             drift.add("foreign", name, "lies at the bucket's root and belongs to no base")
-        if repair:
-            self._repair(drift, base, stored, known, yes=yes)
-        return drift.body()
+        if not repair:
+            return drift.body()
+        self._repair(drift, base, stored, known, yes=yes)
+        told = self.tell(base)
+        return {**drift.body(), **({"writeback_status": told.status, "writeback_error": told.error} if told else {})}
 
     def _compare(self, drift: Drift, name: str, stored: int | None, known: ObjectRecord | None) -> None:
         """One object of the bucket against what the catalog knows of it."""

@@ -28,6 +28,7 @@ class _View:
     embedder: Embedder | None
     warning: str
     epoch: int
+    fingerprint: str
 
     @property
     def gate(self) -> Gate:
@@ -101,7 +102,7 @@ class Searcher:
             differs = self.questions.checked(collection, embedder)
             if differs:
                 embedder, warning = None, differs
-        view = _View(record, collection, embedder, warning, epoch)
+        view = _View(record, collection, embedder, warning, epoch, collection.space.fingerprint)
         known[base] = view
         return view
 
@@ -157,7 +158,7 @@ class Searcher:
             gate=gate,
             mode="lexical" if degraded else search.mode,
             degraded=degraded,
-            fingerprint=view.collection.space.fingerprint,
+            fingerprint=view.fingerprint,
             epoch=view.epoch,
             query_tokens=asked.tokens,
             embedded=asked.embedded,

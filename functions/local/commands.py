@@ -1,4 +1,4 @@
-"""The commands that only one machine has: up, doctor and flatten."""
+"""The commands that stand on this machine's functions: up, doctor, flatten and the leak probe."""
 
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from common import logs
+from common.cli import probe
 from common.cli.output import Context
 from common.domain.errors import DataFolderError
 from functions.local.flatten import flatten
@@ -45,4 +46,10 @@ def doctor(context: Context, port: int) -> None:
         raise click.exceptions.Exit(1)
 
 
-COMMANDS = (up, doctor, flatten)
+def _routes() -> dict[str, list[tuple[str, str]]]:
+    from functions.local.routes import http_routes  # noqa: PLC0415 - other commands need no router
+
+    return http_routes()
+
+
+COMMANDS = (up, doctor, flatten, probe.command(_routes))

@@ -1,9 +1,12 @@
 """Answers of the query function as JSON-ready data, in the shape of CONTRACT.md."""
 
-from dataclasses import asdict
-from typing import Any
+from dataclasses import fields
+from typing import Any, Final
 
+from common.domain.gate import GateDecision
 from common.domain.search import NO_MATCH, Answer, AnswerPassage
+
+_GATE: Final = tuple(field.name for field in fields(GateDecision))
 
 
 def encode_answer(answer: Answer, took_ms: float) -> dict[str, Any]:
@@ -13,7 +16,7 @@ def encode_answer(answer: Answer, took_ms: float) -> dict[str, Any]:
         "sentinel": None if answer.match else NO_MATCH,
         "passages": [encode_passage(passage) for passage in answer.passages],
         "related": [],
-        "gate": asdict(answer.gate),
+        "gate": {name: getattr(answer.gate, name) for name in _GATE},
         "mode": answer.mode,
         "degraded": answer.degraded,
         "cache": answer.cache,

@@ -93,6 +93,29 @@ def test_a_decision_without_writes_takes_one_call_and_no_lock(client, catalog):
     assert calls == ["batch_get_documents"]
 
 
+@pytest.mark.parametrize(
+    "error",
+    [
+        exceptions.Aborted("x"),
+        exceptions.FailedPrecondition("x"),
+        exceptions.AlreadyExists("x"),
+        exceptions.NotFound("x"),
+    ],
+)
+def test_a_commit_that_lost_a_race_is_tried_again(client, catalog, error):
+    commits = []
+
+    def lose(name, request):
+        if name == "commit":
+            commits.append(name)
+            if len(commits) == 1:
+                raise error
+
+    tap(client, lose)
+    store(catalog, full_object(), raise_epoch=True)
+    assert (len(commits), catalog.object(REF), catalog.epoch("acme")) == (2, full_object(), 1)
+
+
 def test_what_others_win_for_all_of_its_patience_is_contended(client, catalog):
     hasty = FirestoreCatalog(client, patience=0.3)
     numbers = itertools.count()

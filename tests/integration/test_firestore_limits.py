@@ -181,7 +181,7 @@ def test_an_ingest_costs_five_writes_and_six_with_its_announcement(ports, meter)
 def test_progress_is_written_once_a_second_however_fast_the_batches_are(ports, meter):
     warm_up(ports)
     ref = ObjectRef("acme", "long.md")
-    batches = 100
+    batches = 60
     change = ObjectChange("finalize", ref, ports.store.write(ref, content("x", 1, 32 * batches)).generation)
     since = ports.clock.now()
     stepping = replace(ports, step=lambda name: ports.clock.advance(0.02 if name == "upsert" else 0.0))

@@ -319,16 +319,23 @@ def by_bridge(client, bucket, queue):
     events.close()
 
 
+def touched(queue, bucket):
+    """The objects that the queue's messages speak of, in order. (moto tells EventBridge of tags with every upload.)"""
+    heard = [each for body in received(queue) for each in decode_s3(body, bucket)]
+    return [each.ref for each in heard if isinstance(each, Touched)]
+
+
 @pytest.mark.parametrize("way", [by_sqs, by_sns, by_bridge])
-def test_what_happens_in_the_bucket_is_heard_under_its_very_name(opened, queue, way):
-    way(opened.client, opened.bucket, queue)
-    received(queue)
-    refs = [ObjectRef("acme", name) for name in NAMES]
-    for ref in refs:
-        opened.client.put_object(Bucket=opened.bucket, Key=ref.key, Body=b"x")
-    assert [decode_s3(body, opened.bucket) for body in received(queue)] == [(Touched(ref),) for ref in refs]
-    opened.client.delete_object(Bucket=opened.bucket, Key=refs[0].key)
-    assert {each for body in received(queue) for each in decode_s3(body, opened.bucket)} == {Touched(refs[0])}
+def test_nam_01_what_happens_in_the_bucket_is_heard_under_its_very_name(queue, way):
+    with opened_s3(versioned=False) as (_, client, bucket):
+        way(client, bucket, queue)
+        received(queue)
+        refs = [ObjectRef("acme", name) for name in NAMES]
+        for ref in refs:
+            client.put_object(Bucket=bucket, Key=ref.key, Body=b"x")
+        assert touched(queue, bucket) == refs
+        client.delete_object(Bucket=bucket, Key=refs[0].key)
+        assert touched(queue, bucket) == refs[:1]
 
 
 def test_a_multipart_upload_is_one_change_however_often_it_is_told(opened, queue):
@@ -338,16 +345,10 @@ def test_a_multipart_upload_is_one_change_however_often_it_is_told(opened, queue
     upload = {**place, "UploadId": opened.client.create_multipart_upload(**place)["UploadId"]}
     etag = opened.client.upload_part(**upload, PartNumber=1, Body=b"# Ata")["ETag"]
     opened.client.complete_multipart_upload(**upload, MultipartUpload={"Parts": [{"PartNumber": 1, "ETag": etag}]})
-    bodies = received(queue)
-    assert len(bodies) == 2
-    catalog = MemoryCatalog()
-    heard = [
-        change
-        for body in bodies
-        for touched in decode_s3(body, opened.bucket)
-        for change in changes_of(touched.ref, opened.store, catalog)
-    ]
-    assert {change.job_id for change in heard} == {ObjectChange("finalize", REF, 1).job_id}
+    hints = touched(queue, opened.bucket)
+    assert hints == [REF, REF]
+    changes = [change for ref in hints for change in changes_of(ref, opened.store, MemoryCatalog())]
+    assert {change.job_id for change in changes} == {ObjectChange("finalize", REF, 1).job_id}
     assert opened.store.read(REF, 1, 0) == b"# Ata"
 
 

@@ -57,7 +57,7 @@ def test_an_object_that_never_rests_is_left_to_the_next_delivery(store, catalog)
     store.write(REF, b"text")
     changes = changes_of(REF, store, catalog)
     with pytest.raises(Busy):
-        list(map(lambda _: store.write(REF, b"again"), changes))
+        assert [store.write(REF, b"again") for _ in changes]
 
 
 def test_a_store_out_of_reach_is_no_removal(store, catalog):
