@@ -4,9 +4,9 @@ import time
 
 from cloudevents.http import CloudEvent
 
-from common.bootstrap import Runtime
 from common.domain.notifications import Ignored
 from common.logs import log_event
+from common.runtime import Runtime
 from common.stages.ingest import ingest
 from functions.ingest.decode import decode_change
 

@@ -4,15 +4,15 @@ from collections.abc import Callable, Iterable, Sequence
 
 from werkzeug.wrappers import Request, Response
 
-from common.bootstrap import Runtime
 from common.boundary import Router
+from common.runtime import LocalRuntime
 from functions.manage.handle import router as manage_router
 from functions.query.handle import router as query_router
 
 Wsgi = Callable[[dict[str, object], Callable[..., object]], Iterable[bytes]]
 
 
-def application(runtime: Runtime) -> Wsgi:
+def application(runtime: LocalRuntime) -> Wsgi:
     """One WSGI application over one runtime."""
     routers = (query_router(runtime), manage_router(runtime))
 

@@ -10,9 +10,10 @@ from typing import Any
 from werkzeug.test import Client
 
 from common.adapters.folder.scan import ScanReport
-from common.bootstrap import Runtime, local_runtime
+from common.bootstrap import local_runtime
 from common.cli.api import Reply
 from common.identity import Authenticate
+from common.runtime import LocalRuntime
 from common.settings import Settings
 from functions.local.app import application
 from functions.local.workers import Workers
@@ -25,7 +26,7 @@ _log = logging.getLogger("fichario.machine")
 class Machine:
     """A runtime whose queue is being worked."""
 
-    runtime: Runtime
+    runtime: LocalRuntime
     found: ScanReport
 
 
@@ -58,7 +59,7 @@ def machine(
 class InProcess:
     """The HTTP contract without a port: calls go straight into the application."""
 
-    def __init__(self, runtime: Runtime) -> None:
+    def __init__(self, runtime: LocalRuntime) -> None:
         self._client = Client(application(runtime))
 
     def call(

@@ -13,9 +13,9 @@ from types import FrameType
 from typing import Any, Final
 
 from common.adapters.data_folder import Server
-from common.bootstrap import Runtime
 from common.domain.errors import Misconfigured
 from common.identity import Authenticate, Headers, Identity
+from common.runtime import LocalRuntime
 from common.settings import Settings
 from functions.local.app import application
 from functions.local.machine import machine
@@ -59,7 +59,7 @@ def serve(asked: Serving, stopping: threading.Event | None = None) -> None:
         listening.close()
 
 
-def _run(asked: Serving, runtime: Runtime, listening: socket.socket, key: str, stopping: threading.Event) -> None:
+def _run(asked: Serving, runtime: LocalRuntime, listening: socket.socket, key: str, stopping: threading.Event) -> None:
     from waitress.server import create_server  # noqa: PLC0415 - only a server needs one
 
     server: Any = create_server(
@@ -110,7 +110,7 @@ def _operator(key: str) -> Callable[[Authenticate], Authenticate]:
     return around
 
 
-def _other_models(runtime: Runtime) -> list[str]:
+def _other_models(runtime: LocalRuntime) -> list[str]:
     """What to say of bases whose live collection was built with another model than the configured one (RULES 18)."""
     found = [runtime.spaces.refusal(record.base) for record in runtime.catalog.bases()]
     return [problem for problem in found if problem]

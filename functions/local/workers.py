@@ -9,9 +9,9 @@ from typing import Final
 
 from cloudevents.http import CloudEvent
 
-from common.bootstrap import Runtime
 from common.domain.errors import FicharioError, Misconfigured, Transient
 from common.ports import Delivery
+from common.runtime import LocalRuntime, Runtime
 from functions.ingest.decode import PUSHED
 from functions.ingest.handle import handle
 
@@ -27,7 +27,7 @@ class Workers:
     """
 
     def __init__(
-        self, runtime: Runtime, bell: threading.Event, stopping: threading.Event, *, count: int, fits: bool
+        self, runtime: LocalRuntime, bell: threading.Event, stopping: threading.Event, *, count: int, fits: bool
     ) -> None:
         self._fits = fits
         self._runtime = runtime
@@ -79,7 +79,7 @@ class Workers:
             self._bell.clear()
 
 
-def deliver(runtime: Runtime, delivery: Delivery, target: Callable[[CloudEvent, Runtime], None] = handle) -> bool:
+def deliver(runtime: LocalRuntime, delivery: Delivery, target: Callable[[CloudEvent, Runtime], None] = handle) -> bool:
     """Hand one message over; False when it goes back to the queue."""
     try:
         target(push(delivery), runtime)
@@ -95,7 +95,7 @@ def deliver(runtime: Runtime, delivery: Delivery, target: Callable[[CloudEvent, 
     return True
 
 
-def drain(runtime: Runtime) -> int:
+def drain(runtime: LocalRuntime) -> int:
     """Deliver everything that is due now, in this thread; answers how many deliveries there were."""
     count = 0
     while (delivery := runtime.queue.take(runtime.settings.kb_topic_events, HOLD_SECONDS)) is not None:

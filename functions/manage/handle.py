@@ -2,8 +2,8 @@
 
 from werkzeug.wrappers import Response
 
-from common.bootstrap import Runtime
 from common.boundary import Call, Route, Router, answer, json_body
+from common.runtime import Runtime
 from common.stages.listing import gate_view
 from functions.manage.decode import decode_page, decode_repair, decode_state, decode_upload, encode_cursor, position
 

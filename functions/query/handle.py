@@ -4,13 +4,13 @@ import time
 
 from werkzeug.wrappers import Response
 
-from common.bootstrap import Runtime
 from common.boundary import Call, Route, Router, answer, json_body
+from common.runtime import Asking
 from functions.query.decode import decode_search
 from functions.query.encode import encode_answer
 
 
-def router(runtime: Runtime) -> Router:
+def router(runtime: Asking) -> Router:
     """The query function over one runtime."""
 
     def search(call: Call) -> Response:

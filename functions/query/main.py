@@ -4,11 +4,11 @@ import functions_framework
 from flask import Request
 from werkzeug.wrappers import Response
 
-from common.bootstrap import process_runtime
+from common.bootstrap import process_asking
 from functions.query.handle import router
 
 
 @functions_framework.http
 def query(request: Request) -> Response:
     """Answer one HTTP request."""
-    return router(process_runtime())(request)
+    return router(process_asking())(request)

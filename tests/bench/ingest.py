@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from common.adapters.fastembed_embedder import FastembedEmbedder
-from common.bootstrap import Runtime
 from common.domain.chunking import ChunkSettings, chunk
 from common.models import model_folder
+from common.runtime import LocalRuntime
 from tests.bench.reporting import Spent, middle, report, table, timed
 from tests.bench.setting import BASE, MODEL, MODELS, index, load, markdown, one_machine, put
 
@@ -50,7 +50,7 @@ def bare(prefix: str) -> Callable[[Sequence[str], int], object]:
     return embed
 
 
-def passages(runtime: Runtime, embedder: object, files: Mapping[str, bytes]) -> list[str]:
+def passages(runtime: LocalRuntime, embedder: object, files: Mapping[str, bytes]) -> list[str]:
     """What the model would be given for these files, by the product's own parser and chunking; once for a passage that
     a file repeats.
     """

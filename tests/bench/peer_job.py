@@ -38,7 +38,7 @@ class Embedder:
     def embed_query(self, text: str) -> list[float]:
         return self._timed(lambda: self.inner.embed_query(text))
 
-    def _timed(self, work: Callable[[], Any]) -> Any:  # noqa: ANN401 - what the work answers
+    def _timed(self, work: Callable[[], Any]) -> Any:
         wall, cpu = time.perf_counter(), time.process_time()
         result = work()
         self.wall += time.perf_counter() - wall
@@ -70,7 +70,7 @@ def _chunks(files: dict[str, str]) -> list[Any]:
     return splitter.split_documents(documents)
 
 
-def _embeddings(embedder: Embedder) -> Any:  # noqa: ANN401 - LangChain's own type
+def _embeddings(embedder: Embedder) -> Any:
     from langchain_core.embeddings import Embeddings  # noqa: PLC0415
 
     class Ours(Embeddings):

@@ -16,8 +16,8 @@ import numpy as np
 from werkzeug.test import EnvironBuilder
 from werkzeug.wrappers import Request
 
-from common.bootstrap import Runtime
 from common.boundary import Router
+from common.runtime import LocalRuntime
 from functions.query.handle import router
 from tests.bench.reporting import middle, quantile, report, table, timed
 from tests.bench.setting import BASE, SETS, index, load, one_machine, put, question_set
@@ -121,7 +121,7 @@ def cached(route: Router, questions: Sequence[str]) -> dict[str, float]:
     return {"p50": middle(walls), "p95": quantile(walls, 0.95), "cpu_p50": middle(cpus)}
 
 
-def optimise(runtime: Runtime) -> float:
+def optimise(runtime: LocalRuntime) -> float:
     return timed(lambda: runtime.index.optimise(BASE, runtime.catalog.base(BASE).live))[1].wall
 
 

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping
 from random import Random
 
-from common.bootstrap import Runtime
+from common.runtime import LocalRuntime
 from functions.local.workers import drain
 from tests.bench.reporting import report, table, timed
 from tests.bench.setting import BASE, markdown, one_machine
@@ -20,19 +20,19 @@ REQUIRED = 0.03
 WORDS = " alterado recentemente"
 
 
-def upload(runtime: Runtime, files: Mapping[str, bytes]) -> None:
+def upload(runtime: LocalRuntime, files: Mapping[str, bytes]) -> None:
     for name, data in files.items():
         runtime.manage.upload(BASE, name, data, "")
     drain(runtime)
 
 
-def totals(runtime: Runtime) -> dict[str, int]:
+def totals(runtime: LocalRuntime) -> dict[str, int]:
     jobs = runtime.catalog.jobs(BASE)
     assert {job.state for job in jobs} == {"indexed"}, {job.state for job in jobs}
     return {"passages": runtime.catalog.totals(BASE).passages, "embedded": sum(job.new_passages for job in jobs)}
 
 
-def changed(runtime: Runtime, files: Mapping[str, bytes]) -> dict[str, bytes]:
+def changed(runtime: LocalRuntime, files: Mapping[str, bytes]) -> dict[str, bytes]:
     """The files with words added to one passage in a hundred, in the middle of its text."""
     texts = {name: data.decode() for name, data in files.items()}
     record = runtime.catalog.base(BASE)

@@ -88,7 +88,7 @@ def report(name: str, figures: dict[str, Any]) -> None:
     print(json.dumps({"measurement": name, **_rounded(figures), "machine": where}, ensure_ascii=False), flush=True)
 
 
-def _rounded(value: Any) -> Any:  # noqa: ANN401 - JSON-ready data
+def _rounded(value: Any) -> Any:
     if isinstance(value, dict):
         return {str(key): _rounded(part) for key, part in value.items()}
     if isinstance(value, list | tuple):

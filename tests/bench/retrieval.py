@@ -10,9 +10,9 @@ import sys
 from collections.abc import Iterator
 from random import Random
 
-from common.bootstrap import Runtime
 from common.domain.metrics import auc, best_f1, confusion_at, mrr_at, ndcg_at, recall_at
 from common.domain.search import Search
+from common.runtime import LocalRuntime
 from tests.bench.reporting import middle, report, table
 from tests.bench.setting import SETS, QuestionSet, index, one_machine, put, question_set
 
@@ -54,7 +54,7 @@ def halves(asked: QuestionSet) -> tuple[set[int], set[int]]:
     return sides
 
 
-def ranks(runtime: Runtime, base: str, asked: QuestionSet) -> Iterator[int | None]:
+def ranks(runtime: LocalRuntime, base: str, asked: QuestionSet) -> Iterator[int | None]:
     for question in asked.questions:
         found = runtime.answers.answer(base, Search(question["q"], top_k=DEPTH, threshold=None))
         sources = list(dict.fromkeys(passage.source for passage in found.passages))
@@ -62,7 +62,7 @@ def ranks(runtime: Runtime, base: str, asked: QuestionSet) -> Iterator[int | Non
         yield sources.index(right) + 1 if right in sources else None
 
 
-def gate(runtime: Runtime, base: str, asked: QuestionSet, inside: set[int]) -> dict[str, float]:
+def gate(runtime: LocalRuntime, base: str, asked: QuestionSet, inside: set[int]) -> dict[str, float]:
     values: tuple[list[float], list[float]] = ([], [])
     cut = 0.0
     for question in asked.questions:

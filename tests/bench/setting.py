@@ -10,9 +10,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from common.adapters.onnx_embedder import OnnxEmbedder
-from common.bootstrap import Runtime, local_runtime
+from common.bootstrap import local_runtime
 from common.models import model_folder
 from common.ports import Embedder
+from common.runtime import LocalRuntime
 from common.settings import Settings, read_settings
 from functions.local.workers import drain
 
@@ -67,7 +68,7 @@ def load(model: str = MODEL) -> OnnxEmbedder:
 
 
 @contextmanager
-def one_machine(model: str = MODEL, embedder: Embedder | None = None, **more: str) -> Iterator[Runtime]:
+def one_machine(model: str = MODEL, embedder: Embedder | None = None, **more: str) -> Iterator[LocalRuntime]:
     """A machine in a folder of its own, gone afterwards."""
     with TemporaryDirectory() as folder:
         runtime = local_runtime(settings_for(Path(folder), model, **more), embedder=embedder)
@@ -77,7 +78,7 @@ def one_machine(model: str = MODEL, embedder: Embedder | None = None, **more: st
             runtime.close()
 
 
-def put(runtime: Runtime, base: str, files: Mapping[str, bytes]) -> None:
+def put(runtime: LocalRuntime, base: str, files: Mapping[str, bytes]) -> None:
     """Write the files into the bucket's folder, as a person would."""
     for name, data in files.items():
         path = runtime.settings.bucket / base / name
@@ -85,7 +86,7 @@ def put(runtime: Runtime, base: str, files: Mapping[str, bytes]) -> None:
         path.write_bytes(data)
 
 
-def index(runtime: Runtime) -> None:
+def index(runtime: LocalRuntime) -> None:
     """Find what changed in the bucket and bring all of it in; every job has to end indexed."""
     runtime.scan.scan(allow_mass_removal=True)
     drain(runtime)

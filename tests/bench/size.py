@@ -39,7 +39,7 @@ class Running:
     address: str
     start: float
 
-    def call(self, path: str, body: object = None) -> Any:  # noqa: ANN401 - JSON
+    def call(self, path: str, body: object = None) -> Any:
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(  # noqa: S310 - a server of our own
             self.address + path, data, {"Content-Type": "application/json"}

@@ -10,10 +10,11 @@ from pathlib import Path
 from common.adapters.frozen_clock import FrozenClock
 from common.adapters.hashing_embedder import HashingEmbedder
 from common.adapters.plain_parser import PlainParser
-from common.bootstrap import Runtime, local_runtime
+from common.bootstrap import local_runtime
 from common.domain.errors import Refused
 from common.domain.search import Search
 from common.ports import Delivery
+from common.runtime import LocalRuntime
 from common.settings import read_settings
 from functions.local.workers import deliver
 
@@ -48,12 +49,12 @@ class OneMachine:
     kill_after: int | None = None
     steps: list[str] = field(default_factory=list)
     on_step: Callable[[str], None] | None = None
-    runtime: Runtime = field(init=False)
+    runtime: LocalRuntime = field(init=False)
 
     def __post_init__(self) -> None:
         self.runtime = self.open()
 
-    def open(self) -> Runtime:
+    def open(self) -> LocalRuntime:
         settings = read_settings({"KB_DATA_DIR": str(self.folder / "data"), "KB_CACHE_TTL": "0"})
         return local_runtime(settings, embedder=self.embedder, parser=PlainParser(), clock=self.clock, step=self.step)
 

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 from math import isclose
 from typing import Any
 
-from common.bootstrap import Runtime
 from common.domain.search import Search, SearchFilter
+from common.runtime import LocalRuntime
 from tests.integration.one_machine import BASE
 
 QUESTIONED = 25
@@ -46,7 +46,7 @@ class Faults:
     half_seen: int = 0
 
 
-def take(runtime: Runtime, phase: Mapping[str, tuple[int, int]]) -> Snapshot:
+def take(runtime: LocalRuntime, phase: Mapping[str, tuple[int, int]]) -> Snapshot:
     """Everything as it is now; the questions are made of the documents that the phase wants."""
     catalog, topic = runtime.catalog, runtime.settings.kb_topic_events
     documents = {d.source: {**asdict(d), "updated_at": 0.0} for d in catalog.documents(BASE)}
@@ -63,7 +63,7 @@ def take(runtime: Runtime, phase: Mapping[str, tuple[int, int]]) -> Snapshot:
     )
 
 
-def _points(runtime: Runtime) -> dict[str, Any]:
+def _points(runtime: LocalRuntime) -> dict[str, Any]:
     record = runtime.catalog.base(BASE)
     if record is None or record.live is None:
         return {}
@@ -75,7 +75,7 @@ def _points(runtime: Runtime) -> dict[str, Any]:
     }
 
 
-def _answers(runtime: Runtime, phase: Mapping[str, tuple[int, int]]) -> dict[str, Any]:
+def _answers(runtime: LocalRuntime, phase: Mapping[str, tuple[int, int]]) -> dict[str, Any]:
     """For each of some documents its best passage among all, and all of its passages: where a question asks for more
     than that, equal scores decide what comes back.
     """
@@ -90,7 +90,7 @@ def _answers(runtime: Runtime, phase: Mapping[str, tuple[int, int]]) -> dict[str
     return {repr(search): _answer(runtime, search) for search in asked}
 
 
-def _answer(runtime: Runtime, search: Search) -> dict[str, Any]:
+def _answer(runtime: LocalRuntime, search: Search) -> dict[str, Any]:
     answer = asdict(runtime.answers.answer(BASE, search))
     for changing in ("epoch", "timings_ms", "cache", "embedded"):
         del answer[changing]

@@ -13,8 +13,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from common.adapters.system_clock import SystemClock
-from common.bootstrap import Runtime
 from common.domain.errors import Unavailable
+from common.runtime import LocalRuntime
 from functions.local.workers import drain
 from tests.integration.one_machine import OneMachine, content
 from tests.soak.snapshot import take
@@ -89,7 +89,7 @@ def bring(files: Path, phase: Phase) -> None:
             draft.replace(path)
 
 
-def work(runtime: Runtime) -> None:
+def work(runtime: LocalRuntime) -> None:
     """Deliver everything, also what is given back for later, until nothing is left."""
     never = threading.Event()
     while (due := runtime.queue.next_due(runtime.settings.kb_topic_events)) is not None:
