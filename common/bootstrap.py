@@ -60,6 +60,7 @@ def local_runtime(
     from common.adapters.folder.bucket import open_bucket  # noqa: PLC0415 - see above
     from common.adapters.folder.objects import FolderObjectStore  # noqa: PLC0415 - see above
     from common.adapters.folder.scan import FolderScan  # noqa: PLC0415 - see above
+    from common.adapters.signed_puts import SignedPuts  # noqa: PLC0415 - see above
     from common.adapters.sqlite.catalog import SqliteCatalog  # noqa: PLC0415 - see above
     from common.adapters.sqlite.generations import SqliteGenerations  # noqa: PLC0415 - see above
     from common.adapters.sqlite.queue import SqliteQueue  # noqa: PLC0415 - see above
@@ -97,9 +98,10 @@ def local_runtime(
 
     models = Models(settings.models, settings.model, embedder)
     side = asking(settings, clock, catalog, index, models, close)
-    bucket = Bucket(store, LOCAL_BUCKET, announce, lambda: list(scan.scan().foreign))
+    uploads = SignedPuts(clock)
+    bucket = Bucket(store, LOCAL_BUCKET, announce, lambda: list(scan.scan().foreign), uploads.sign)
     work = working(side, bucket, Work(parser or reader, stopping, step))
-    return LocalRuntime(**_fields(side), **work, queue=queue, scan=scan, folder=folder)
+    return LocalRuntime(**_fields(side), **work, queue=queue, scan=scan, folder=folder, uploads=uploads)
 
 
 def cloud_asking(
@@ -135,7 +137,7 @@ def cloud_runtime(
         queue.publish(settings.kb_topic_events, Message(resource, attributes))
 
     store = GcsObjectStore(storage.Client(project=project), settings.kb_bucket, side.clock)
-    bucket = Bucket(store, settings.kb_bucket, announce, list)
+    bucket = Bucket(store, settings.kb_bucket, announce, list, store.signed_upload)
     work = working(side, bucket, Work(parser or WorkerParser(settings.kb_ocr), stopping, step))
     return Runtime(**_fields(side), **work)
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 from common.adapters.process_cache import ProcessCache
 from common.domain.chunking import CHUNKING_VERSION
 from common.domain.lexical import LEXICAL_VERSION
-from common.domain.objects import ObjectChange
+from common.domain.objects import ObjectChange, ObjectRef
 from common.domain.records import Gate
 from common.domain.space import Chunking, EmbeddingSpace, LexicalSpace
+from common.domain.uploads import SignedUpload
 from common.identity import Authenticate, loopback_only
 from common.loading import Models
 from common.models import gate_constants
@@ -30,6 +31,7 @@ from common.stages.writeback import Callee, WriteBack
 if TYPE_CHECKING:
     from common.adapters.data_folder import DataFolder
     from common.adapters.folder.scan import FolderScan
+    from common.adapters.signed_puts import SignedPuts
 
 MEGABYTE: Final = 2**20
 
@@ -69,16 +71,20 @@ class LocalRuntime(Runtime):
     queue: PullQueue
     scan: "FolderScan"
     folder: "DataFolder"
+    uploads: "SignedPuts"
 
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """The side of the bucket: its store, its name, how a change is announced by hand, what lies beside the bases."""
+    """The side of the bucket: its store and name, how a change is announced by hand, what lies beside the bases, and
+    how an upload past us is signed.
+    """
 
     store: ObjectStore
     name: str
     announce: Callable[[ObjectChange], None]
     foreign: Callable[[], list[str]]
+    sign: Callable[[ObjectRef, str, int], SignedUpload]
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +137,7 @@ def working(side: Asking, bucket: Bucket, work: Work) -> dict[str, Any]:
     file_limit = settings.kb_max_file_mb * MEGABYTE
     return {
         "store": bucket.store,
-        "manage": Manage(bucket.store, catalog, spaces, clock, bucket.announce, quota, file_limit),
+        "manage": Manage(bucket.store, catalog, spaces, clock, bucket.announce, bucket.sign, quota, file_limit),
         "reconcile": Reconcile(
             bucket.store,
             catalog,

@@ -17,6 +17,7 @@ from common.domain.objects import (
     ignored_name,
 )
 from common.domain.records import Decision, Held, touched
+from common.domain.uploads import SignedUpload
 from common.ports import Catalog, Clock, ObjectStore
 from common.stages.quota import Quota
 from common.stages.spaces import Spaces
@@ -34,6 +35,7 @@ class Manage:
     spaces: Spaces
     clock: Clock
     announce: Callable[[ObjectChange], None]
+    sign: Callable[[ObjectRef, str, int], SignedUpload]
     quota: Quota
     file_limit: int
 
@@ -42,24 +44,12 @@ class Manage:
 
         Raises Refused for a source that cannot be, for too many bytes, or when the base has another model.
         """
-        ref = ObjectRef(check_base(base), check_source(source))
-        ignored = ignored_name(source)
-        if ignored:
-            raise Refused(400, "BAD_SOURCE", f"This name would not be indexed: {ignored}.", "source")
-        if self.file_limit and len(data) > self.file_limit:
-            raise Refused(413, "TOO_LARGE", f"A file has at most {self.file_limit // 2**20} MB (KB_MAX_FILE_MB).")
-        differs = self.spaces.refusal(base)
-        if differs:
-            raise Refused(409, "OTHER_MODEL", differs)
+        ref = self._accepted(base, source, len(data))
         stored = self._same(ref, data)
         known = self.catalog.object(ref) if stored else None
         if stored and known and known.live == known.newest == stored.generation:
             return {**self._named(ref, known.live_job), "unchanged": True}
-        try:
-            self.quota.check_size(ref, len(data))
-            self.quota.check_documents(ref, 1)
-        except DocumentError as error:
-            raise Refused(409, error.code, f"{error.reason} {error.next_step}") from error
+        self._within_quota(ref, len(data))
         again = stored is not None and not (known and known.state == "failed")
         stored = stored if stored and again else self.store.write(ref, data, content_type)
         change = ObjectChange("finalize", ref, stored.generation, stored.size)
@@ -67,6 +57,40 @@ class Manage:
         if again:
             self.announce(change)
         return {**self._named(ref, change.job_id), "unchanged": False}
+
+    def sign_upload(self, base: str, source: str, content_type: str, size: int) -> dict[str, Any]:
+        """An address for one upload past this function. Raises Refused as `upload` does."""
+        ref = self._accepted(base, source, size)
+        self._within_quota(ref, size)
+        signed = self.sign(ref, content_type, size)
+        named = {"source": ref.name, "document_id": document_id(ref, ref.name)}
+        return {
+            "url": signed.url,
+            "method": "PUT",
+            "headers": dict(signed.headers),
+            **named,
+            "expires_at": signed.expires_at,
+        }
+
+    def _accepted(self, base: str, source: str, size: int) -> ObjectRef:
+        """The object an upload would make. Raises Refused."""
+        ref = ObjectRef(check_base(base), check_source(source))
+        ignored = ignored_name(source)
+        if ignored:
+            raise Refused(400, "BAD_SOURCE", f"This name would not be indexed: {ignored}.", "source")
+        if self.file_limit and size > self.file_limit:
+            raise Refused(413, "TOO_LARGE", f"A file has at most {self.file_limit // 2**20} MB (KB_MAX_FILE_MB).")
+        differs = self.spaces.refusal(base)
+        if differs:
+            raise Refused(409, "OTHER_MODEL", differs)
+        return ref
+
+    def _within_quota(self, ref: ObjectRef, size: int) -> None:
+        try:
+            self.quota.check_size(ref, size)
+            self.quota.check_documents(ref, 1)
+        except DocumentError as error:
+            raise Refused(409, error.code, f"{error.reason} {error.next_step}") from error
 
     def delete(self, base: str, key: str) -> dict[str, Any]:
         """Remove the object that `key` (document id, job id or source) names, from the bucket and so from all answers.

@@ -4,8 +4,10 @@ from collections.abc import Callable, Iterable, Sequence
 
 from werkzeug.wrappers import Request, Response
 
-from common.boundary import Router
+from common.boundary import Call, Route, Router, answer
+from common.identity import Authenticate, Headers, Identity, loopback_only
 from common.runtime import LocalRuntime
+from functions.manage.decode import decode_upload
 from functions.manage.handle import router as manage_router
 from functions.query.handle import router as query_router
 
@@ -14,13 +16,30 @@ Wsgi = Callable[[dict[str, object], Callable[..., object]], Iterable[bytes]]
 
 def application(runtime: LocalRuntime) -> Wsgi:
     """One WSGI application over one runtime."""
-    routers = (query_router(runtime), manage_router(runtime))
+    routers = (query_router(runtime), manage_router(runtime), _uploads(runtime))
 
     def serve(environ: dict[str, object], start_response: Callable[..., object]) -> Iterable[bytes]:
         response = dispatch(routers, Request(environ))
         return response(environ, start_response)  # type: ignore[arg-type]  # werkzeug's own protocol types
 
     return serve
+
+
+def _uploads(runtime: LocalRuntime) -> Router:
+    """Where signed uploads of this machine go; the address itself is the permission."""
+
+    def put(call: Call) -> Response:
+        grant = runtime.uploads.redeem(str(call.path["token"]))
+        given = decode_upload(call.request, grant.size, grant.ref.name)
+        stored = runtime.manage.upload(grant.ref.base, grant.ref.name, given.data, grant.content_type)
+        return answer(stored, 200 if stored["unchanged"] else 202)
+
+    anyone: Authenticate = loopback_only if runtime.settings.kb_auth == "none" else _bearer_of_the_address
+    return Router([Route("PUT", "/v1/uploads/<token>", put, None)], anyone, runtime.ready)
+
+
+def _bearer_of_the_address(_headers: Headers) -> Identity:
+    return Identity(frozenset(), {})
 
 
 def dispatch(routers: Sequence[Router], request: Request) -> Response:

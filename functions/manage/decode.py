@@ -35,6 +35,27 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
+class Signing:
+    """An upload to be signed: at most `size` bytes of this type under this source."""
+
+    source: str
+    content_type: str
+    size: int
+
+
+def decode_signing(body: Mapping[str, object]) -> Signing:
+    """`{"source", "content_type", "size"}`. Raises Refused 400 naming the field."""
+    source, content_type, size = body.get("source"), body.get("content_type", ""), body.get("size")
+    if not isinstance(source, str):
+        raise Refused(400, "BAD_REQUEST", "source is a text.", "source")
+    if not isinstance(content_type, str):
+        raise Refused(400, "BAD_REQUEST", "content_type is a text.", "content_type")
+    if not isinstance(size, int) or isinstance(size, bool) or size < 0:
+        raise Refused(400, "BAD_REQUEST", "size is a whole number of bytes.", "size")
+    return Signing(source, content_type, size)
+
+
+@dataclass(frozen=True, slots=True)
 class Repair:
     """What to do about drift: mend it, even where most of a base would go."""
 
@@ -50,8 +71,9 @@ def decode_repair(body: Mapping[str, object]) -> Repair:
     return Repair(bool(body.get("repair", False)), bool(body.get("yes", False)))
 
 
-def decode_upload(request: Request, limit: int) -> Upload:
-    """A multipart `file` (its name, or a `source` field), or a raw body with `X-Source`. `limit` in bytes, 0 for none.
+def decode_upload(request: Request, limit: int, source: str = "") -> Upload:
+    """A multipart `file` (its name, or a `source` field), or a raw body with `X-Source`, unless `source` is given.
+    `limit` in bytes, 0 for none.
 
     Raises Refused 400 naming the field, or 413.
     """
@@ -59,7 +81,7 @@ def decode_upload(request: Request, limit: int) -> Upload:
         raise Refused(413, "TOO_LARGE", f"A file has at most {limit // 2**20} MB (KB_MAX_FILE_MB).")
     if request.mimetype == "multipart/form-data":
         return _multipart(request)
-    named = request.headers.get("X-Source")
+    named = source or request.headers.get("X-Source")
     if not named:
         raise Refused(400, "BAD_REQUEST", "Send a multipart `file`, or the bytes with the header X-Source.", "X-Source")
     if limit:
@@ -68,7 +90,9 @@ def decode_upload(request: Request, limit: int) -> Upload:
         data = request.get_data(cache=False)
     except RequestEntityTooLarge as error:
         raise Refused(413, "TOO_LARGE", f"A file has at most {limit // 2**20} MB (KB_MAX_FILE_MB).") from error
-    return Upload(_as_utf8(named), data, request.mimetype)
+    if limit and len(data) > limit:
+        raise Refused(413, "TOO_LARGE", f"At most {limit:,} bytes are taken here.")
+    return Upload(source or _as_utf8(named), data, request.mimetype)
 
 
 def decode_page(request: Request) -> Page:

@@ -1,5 +1,5 @@
-"""`python -m tests.bench` runs every measurement, each in a process of its own; `python -m tests.bench NAME [ARGUMENTS]`
-runs one, `python -m tests.bench list` says what there is. A module of this folder with a `main` is a measurement.
+"""`python -m tests.bench` runs every measurement, each in a process of its own, `python -m tests.bench NAME [MORE]`
+one of them, `python -m tests.bench list` says what there is. A module of this folder with a `main` is a measurement.
 """
 
 import ast

@@ -1,8 +1,8 @@
-"""One system doing the job: cut the files, embed, store on disk, answer. Reads its orders as JSON from standard input and
-answers JSON on standard output, so that a peer runs in its own environment with the same embedder on the same files.
+"""One system doing the job: cut the files, embed, store on disk, answer. Orders come as JSON on standard input, figures
+go as JSON to standard output, so that a peer runs in its own environment with the same embedder on the same files.
 
-What a system takes beyond the embedder's own time is its overhead. Peers cut with LangChain's splitter (Chroma has none)
-and rank by vectors alone; they keep no versions, no jobs and no words.
+What a system takes beyond the embedder's own time is its overhead. The peers cut with LangChain's splitter (Chroma has
+none) and rank by vectors alone; they keep no versions, no jobs and no words.
 """
 
 import contextlib
@@ -135,6 +135,7 @@ def work(orders: dict[str, Any]) -> dict[str, Any]:
     ingest = {
         "passages": passages,
         "passages_per_second": passages / wall,
+        "kb_per_second": sum(len(text.encode()) for text in orders["files"].values()) / 1024 / wall,
         "overhead_ms_per_passage": 1000 * (wall - embedder.wall) / passages,
         "overhead_cpu_ms_per_passage": 1000 * (cpu - embedder.cpu) / passages,
     }

@@ -65,10 +65,20 @@ def main(files: str = "0") -> None:
         for peer, packages in PEERS.items():
             figures = job(python, peer, corpus, questions)
             measured[peer] = {**figures, "versions": versions(python, packages)}
-    heads = ("system", "passages", "a second", "ingest overhead ms", "CPU ms", "query overhead p50 ms", "p95 ms")
+    heads = (
+        "system",
+        "passages",
+        "a second",
+        "KB a second",
+        "ingest overhead ms",
+        "CPU ms",
+        "query overhead p50 ms",
+        "p95 ms",
+    )
     keys = (
         "passages",
         "passages_per_second",
+        "kb_per_second",
         "overhead_ms_per_passage",
         "overhead_cpu_ms_per_passage",
         "query_overhead_p50_ms",

@@ -37,7 +37,7 @@ _MARK = re.compile(r"\bvariante(\d+)x(\d+)\b")
 
 
 class Disturbed:
-    """The model's vectors of a few hundred paragraphs for any number of their copies; everything else is the model's."""
+    """The model's vectors of a few hundred paragraphs for any number of their copies; the rest is the model's own."""
 
     def __init__(self, inner: object, paragraphs: Sequence[str]) -> None:
         self.inner = inner

@@ -105,9 +105,9 @@ def measure(model: str, name: str) -> dict[str, object]:
 def main(model: str = "e5-small", *names: str) -> None:
     measured = {name: measure(model, name) for name in names or SETS}
     heads = ("set", "questions", "R@1", "R@5", "MRR@10", "nDCG@10", "gate AUC", "F1 at its cut", "best F1")
+    keys = ("questions", "recall_at_1", "recall_at_5", "mrr_at_10", "ndcg_at_10")
     rows = [
-        (name, m["questions"], m["recall_at_1"], m["recall_at_5"], m["mrr_at_10"], m["ndcg_at_10"])
-        + tuple(m["gate"][key] for key in ("auc", "f1", "best_f1"))
+        (name, *(m[key] for key in keys), *(m["gate"][key] for key in ("auc", "f1", "best_f1")))
         for name, m in measured.items()
     ]
     table(heads, rows)

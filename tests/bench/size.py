@@ -1,8 +1,8 @@
 """What the running server takes: passages, disk, memory, start. `python -m tests.bench size [FILES]`; FILES 0 is all of
 docs/markdown-pt.
 
-A `fichario up` indexes the folder, is stopped and started again; idle memory is that of the second one when it is ready,
-and once more after its first questions. Disk is the blocks that files really have, for the engine's are sparse.
+A `fichario up` indexes the folder, is stopped and started again; idle memory is that of the last one when it is ready,
+and again after its first questions. Disk is the blocks that files really have, for the engine's are sparse.
 """
 
 import json

@@ -180,3 +180,45 @@ def test_upload_list_and_delete(machine, client):
     machine.settle()
     assert client.get(f"/v1/bases/{BASE}/jobs/{removed.json['job_id']}").json["state"] == "deleted"
     assert [row["source"] for row in client.get(DOCUMENTS).json["documents"]] == ["um.md"]
+
+
+def test_a_signed_upload_stores_one_file_once(machine, client):
+    asked = {"source": "tres.md", "content_type": "text/markdown", "size": 5000}
+    signed = client.post(f"/v1/bases/{BASE}/uploads", json=asked).json
+    assert signed["method"] == "PUT"
+    path = signed["url"].removeprefix("http://localhost")
+    stored = client.put(path, data=content("tres", 1, 1), headers=signed["headers"])
+    assert (stored.status_code, stored.json["source"]) == (202, "tres.md")
+    assert client.put(path, data=b"again", headers=signed["headers"]).status_code == 403
+    machine.settle()
+    assert machine.seen("tres") == (1, 1)
+    machine.runtime.manage.delete(BASE, "tres.md")
+    machine.settle()
+
+
+def test_a_signed_upload_is_refused_when_it_is_forged_too_large_or_too_old(machine, client):
+    asked = {"source": "tres.md", "content_type": "text/markdown", "size": 10}
+    url = client.post(f"/v1/bases/{BASE}/uploads", json=asked).json["url"].removeprefix("http://localhost")
+    assert client.put(url[:-1] + ("0" if url[-1] != "0" else "1"), data=b"x").status_code == 403
+    assert client.put(url, data=b"x" * 11, headers={"Content-Type": "text/markdown"}).status_code == 413
+    url = client.post(f"/v1/bases/{BASE}/uploads", json=asked).json["url"].removeprefix("http://localhost")
+    machine.clock.advance(15 * 60)
+    assert client.put(url, data=b"x").status_code == 403
+    assert client.put("/v1/uploads/nonsense", data=b"x").status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "field"),
+    [
+        ({"content_type": "text/plain", "size": 1}, 400, "source"),
+        ({"source": "a.md", "content_type": 5, "size": 1}, 400, "content_type"),
+        ({"source": "a.md", "content_type": "text/plain", "size": "1"}, 400, "size"),
+        ({"source": "a.md", "content_type": "text/plain", "size": -1}, 400, "size"),
+        ({"source": "../a.md", "content_type": "text/plain", "size": 1}, 400, "source"),
+        ({"source": "a.md", "content_type": "text/plain", "size": 2**40}, 413, None),
+    ],
+)
+def test_an_upload_that_cannot_be_is_not_signed(client, body, status, field):
+    response = client.post(f"/v1/bases/{BASE}/uploads", json=body)
+    assert response.status_code == status
+    assert response.json.get("field") == field

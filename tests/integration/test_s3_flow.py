@@ -2,6 +2,7 @@
 that number what they meet and tell nobody. When one fails, an object's last version is not what answers.
 """
 
+import os
 import tempfile
 from contextlib import ExitStack
 from dataclasses import replace
@@ -12,12 +13,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from common.adapters.s3_objects import S3ObjectStore
+from common.domain.errors import Refused
 from common.domain.objects import ObjectRef
 from common.stages.ingest import ingest
 from common.stages.touched import changes_of
 from tests.contract.object_emulators import opened_s3, s3_client
 from tests.integration.one_machine import BASE, OneMachine, content
 
+SCHEDULES = int(os.environ.get("KB_TEST_S3_SCHEDULES", "4"))
 NAMES = ("um", "dois")
 
 
@@ -27,10 +30,10 @@ class Bucket:
     def __init__(self, stack, *, versioned):
         self.hints, self.told = [], []
         self.store, self.client, self.name = stack.enter_context(
-            opened_s3(versioned=versioned, notify=lambda change: self.told.append(change))
+            opened_s3(versioned=versioned, notify=self.told.append)
         )
         self.machine = OneMachine(Path(stack.enter_context(tempfile.TemporaryDirectory())))
-        stack.callback(lambda: self.machine.runtime.close())
+        stack.callback(self.machine.runtime.close)
         self.machine.names.update(NAMES)
         runtime = self.machine.runtime
         self.manage = replace(runtime.manage, store=self.store, announce=self.told.append)
@@ -53,16 +56,16 @@ class Bucket:
 
     def remove(self, name, through_us=False):
         ref = ObjectRef(BASE, f"{name}.md")
-        if through_us and self.machine.runtime.catalog.object(ref) is not None:
-            generation = self.machine.runtime.catalog.object(ref).newest
-            current = self.store.stat(ref)
-            self.manage.delete(BASE, ref.name)
-            if current is not None and current.generation != generation:
+        if through_us:
+            try:
+                self.manage.delete(BASE, ref.name)
+            except Refused:
                 return
         else:
             self.client.delete_object(Bucket=self.name, Key=ref.key)
         self.hints.append(ref)
-        self.expected.pop(name, None)
+        if self.store.stat(ref) is None:
+            self.expected.pop(name, None)
 
     def observe_too_late(self, name):
         """Somebody looks the object up, and numbers what he saw when it has changed and been numbered again."""
@@ -100,10 +103,10 @@ class Bucket:
                 self.deliver_hint(0)
 
 
-@pytest.fixture(params=[False, True], ids=["unversioned", "versioned"])
-def bucket(request):
+@pytest.fixture
+def bucket():
     with ExitStack() as stack:
-        yield Bucket(stack, versioned=request.param)
+        yield Bucket(stack, versioned=False)
 
 
 STEPS = st.lists(
@@ -143,7 +146,7 @@ def take(bucket, step, name, number):
 
 @pytest.mark.parametrize("versioned", [False, True])
 def test_whatever_is_heard_in_whatever_order_the_bucket_is_what_answers(versioned):
-    @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=SCHEDULES, deadline=None, suppress_health_check=list(HealthCheck))
     @given(STEPS)
     def holds(steps):
         with ExitStack() as stack:
