@@ -112,7 +112,9 @@ class Settings:
     kb_top_k: int = _setting(5, _whole(1, 50), "passages per answer")
     kb_cache_ttl: float = _setting(600.0, _seconds, "seconds an answer may be served from the cache")
     kb_epoch_ttl: float = _setting(0.0, _seconds, "seconds an epoch may be remembered; 0 reads it each time")
-    kb_epoch_shards: int = _setting(4, _whole(1, 64), "counters that share the epoch's writes (Firestore)")
+    kb_epoch_shards: int = _setting(
+        4, _whole(1, 64), "counters that share the epoch's writes (Firestore); change it only while nothing runs"
+    )
     kb_cache_max_mb: int = _setting(64, _whole(0, 65536), "memory of the caches")
     redis_url: str = _setting("", says="cache shared by instances")
     kb_normalize: str = _setting("stem", _one_of("stem", "fold", "off"), "how words meet")

@@ -133,6 +133,7 @@ def _cursor(text: str | None) -> tuple[str, ...] | None:
         return None
     try:
         parts = json.loads(base64.b64decode(text, altchars=b"-_", validate=True))
+        json.dumps(parts, ensure_ascii=False).encode()
     except (binascii.Error, ValueError, RecursionError):
         parts = None
     if not isinstance(parts, list) or len(parts) != 2 or not all(isinstance(p, str) for p in parts):  # noqa: PLR2004
