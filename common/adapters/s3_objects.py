@@ -1,9 +1,9 @@
 """The ObjectStore port over a bucket of S3 or what speaks like it. S3 numbers nothing: what is there is known by its
 identity (ETag, size and, where the bucket keeps versions, version id), and generations are assigned to that (RULES 2).
 
-S3's own events carry no generation either, so what is written or removed here is announced here, with its number. What
-others do, the bucket tells, and whoever hears of it asks `stat`. On a bucket without versions the same bytes stored
-again by others are the same version still.
+S3's own events carry no generation either, so what is written or removed here, and what is found to be gone, is
+announced here with its number. What others write, the bucket tells, and whoever hears of it asks `stat`. On a bucket
+without versions the same bytes stored again by others are the same version still.
 """
 
 import threading
@@ -58,7 +58,7 @@ class _Version:
 
 
 class S3ObjectStore:
-    """ObjectStore in one bucket. `notify` gets the finalize and delete events of what goes through this store."""
+    """ObjectStore in one bucket. `notify` gets finalize events of what is written here, and delete events."""
 
     def __init__(
         self,
@@ -85,8 +85,7 @@ class S3ObjectStore:
         known = self._generations.current(ref)
         found = self._head(ref)
         if found is None:
-            if known is not None:
-                self._generations.absent(ref, known[1])
+            self._lost(ref, known)
             return None
         same = known is not None and known[0] == found.identity
         generation = known[1] if known and same else self._generations.assign(ref, found.identity)
@@ -139,10 +138,7 @@ class S3ObjectStore:
             if found is not None and known != (found.identity, generation):
                 raise Superseded(f"{ref.key} is not at generation {generation}.")
             removed = found is not None and self._removed(ref, found)
-            if known is not None:
-                self._generations.absent(ref, known[1])
-            if removed:
-                self._notify(ObjectChange("delete", ref, generation, found.size if found else 0))
+            self._lost(ref, known)
         return removed
 
     def list(self, base: str) -> Iterator[ObjectStat]:
@@ -193,6 +189,12 @@ class S3ObjectStore:
             # A bucket that is missing answers just so; it must not look like one that was emptied.
             self._client.list_objects_v2(Bucket=self._bucket, Prefix=ref.key, MaxKeys=1)
         return None
+
+    def _lost(self, ref: ObjectRef, known: tuple[str, int] | None) -> None:
+        """Tell that this generation is gone, then record it: afterwards nobody could be asked for its number."""
+        if known is not None:
+            self._notify(ObjectChange("delete", ref, known[1]))
+            self._generations.absent(ref, known[1])
 
     def _missed(self, ref: ObjectRef, generation: int) -> Exception:
         """Why a generation could not be read."""

@@ -22,6 +22,8 @@ _SPLIT: Final = 384
 _SMALLEST: Final = 16
 # A word of thousands of characters may be one unknown token: a passage stays readable whatever the tokenizer counts.
 _CHARACTERS_PER_TOKEN: Final = 16
+# Text and context counted apart may differ from both together by a few tokens where they meet.
+_SEAM: Final = 16
 _SEPARATOR: Final = " > "
 _ENTRY: Final = re.compile(r" > |\n")
 _WORD: Final = re.compile(r"\s")
@@ -129,6 +131,9 @@ class _Chunker:
         if self.size(span.start, span.end) > span.limit:
             return None
         context = self._context(span, previous)
+        apart = self.size(span.start, span.end) + self._tokens(context) + self.settings.reserved
+        if apart + _SEAM <= self.settings.window:
+            return context
         tokens = len(self.token_ends(context + self.document.text[span.start : span.end]))
         return context if tokens + self.settings.reserved <= self.settings.window else None
 

@@ -139,7 +139,8 @@ def publish(held: Held, token: str, wrote: tuple[str, ...], result: Result, now:
         tokens=result.tokens_in_source,
         size=result.size,
     )
-    return Decision("published", replace(held, object=answering, job=_ended(job, result, now)), raise_epoch=True)
+    ended = replace(_ended(job, result, now), replaced=known.live is not None)
+    return Decision("published", replace(held, object=answering, job=ended), raise_epoch=True)
 
 
 def fail(held: Held, token: str, result: Result, now: float) -> Decision[Verdict]:
@@ -192,12 +193,17 @@ def remove(held: Held, token: str, now: float) -> Decision[Verdict]:
 
 
 def finish(held: Held, token: str, now: float) -> Decision[Verdict]:
-    """Nothing is left to sweep or to tell: let the object go."""
+    """Nothing is left to sweep or to tell: let the object go.
+
+    What was swept had still counted in the document frequencies, so the epoch moves once more; a first version that
+    was published swept nothing.
+    """
     known, job = held.object, held.job
     if known is None or job is None or not holds_lease(known, token):
         return Decision("lease_lost", held)
     done = touched(job, now, swept=True, notified=True)
-    return Decision("published", replace(held, object=replace(known, lease=None), job=done))
+    swept = job.replaced or job.removal or known.live != job.generation
+    return Decision("published", replace(held, object=replace(known, lease=None), job=done), raise_epoch=swept)
 
 
 def release(held: Held, token: str, now: float, *, refund: bool) -> Decision[Verdict]:

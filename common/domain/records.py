@@ -140,6 +140,7 @@ class JobRecord:
     timings_ms: Mapping[str, float] = field(default_factory=dict)
     progress: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    replaced: bool = False
     swept: bool = False
     notified: bool = False
     writeback_status: str | None = None

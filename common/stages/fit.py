@@ -15,7 +15,9 @@ from common.stages.spaces import Spaces
 
 @dataclass(frozen=True, slots=True)
 class GateFit:
-    """Fits the gate of the live collection of a base. Never on the request path: it embeds some 220 questions."""
+    """Fits the gate of the live collection of a base, and has its index compacted: both are due when it has changed much.
+    Never on the request path: it embeds some 220 questions.
+    """
 
     catalog: Catalog
     index: VectorIndex
@@ -50,6 +52,7 @@ class GateFit:
         gate = calibrate(stored, embedder, collection.space.lexical.mode, prior)
         gate = replace(gate, passages=len(stored.passages))
         self._store(base, collection.name, gate)
+        self.index.optimise(base, collection.name)
         return gate
 
     def _passages(self, base: str, collection: str) -> CalibrationBase:

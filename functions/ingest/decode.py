@@ -6,6 +6,10 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
+from cloudevents.exceptions import GenericException
+from cloudevents.http import CloudEvent, from_http
+
+from common.domain.errors import Refused
 from common.domain.notifications import Ignored, read_notification, read_object
 from common.domain.objects import ChangeKind, ObjectChange
 
@@ -16,6 +20,28 @@ _DIRECT: Final[Mapping[str, ChangeKind]] = {
     "google.cloud.storage.object.v1.archived": "archive",
 }
 _METADATA: Final = "google.cloud.storage.object.v1.metadataUpdated"
+
+
+def decode_event(headers: Mapping[str, str], body: bytes) -> CloudEvent:
+    """A delivery as a CloudEvent: one already, binary or structured, or a push of Pub/Sub with or without data.
+
+    Raises Refused 400 for what neither of them sends.
+    """
+    pushed = _json(body)
+    if "ce-type" not in headers and isinstance(pushed, Mapping) and isinstance(pushed.get("message"), Mapping):
+        source = f"//pubsub.googleapis.com/{pushed.get('subscription') or ''}"
+        return CloudEvent({"type": PUSHED, "source": source}, {"message": pushed["message"]})
+    try:
+        return from_http(dict(headers), body)
+    except (GenericException, ValueError) as error:
+        raise Refused(400, "NO_EVENT", "Send a CloudEvent, or a push of Pub/Sub.", "body") from error
+
+
+def _json(body: bytes) -> object:
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        return None
 
 
 def decode_change(event_type: str, data: object, bucket: str) -> ObjectChange | Ignored:

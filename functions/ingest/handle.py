@@ -3,12 +3,31 @@
 import time
 
 from cloudevents.http import CloudEvent
+from werkzeug.wrappers import Response
 
+from common.boundary import Call, Route, Router, answer
 from common.domain.notifications import Ignored
+from common.identity import Headers, Identity
 from common.logs import log_event
 from common.runtime import Runtime
 from common.stages.ingest import ingest
-from functions.ingest.decode import decode_change
+from functions.ingest.decode import decode_change, decode_event
+
+
+def router(runtime: Runtime) -> Router:
+    """The ingest function over one runtime: events at any path, and health."""
+
+    def take(call: Call) -> Response:
+        handle(decode_event(call.request.headers, call.request.get_data()), runtime)
+        return answer({"status": "taken"})
+
+    paths = ("/", "/<path:pushed_to>")
+    return Router([Route("POST", path, take, None) for path in paths], _platform, runtime.ready)
+
+
+def _platform(_: Headers) -> Identity:
+    """Who may push is settled before the request arrives: by the service's invoker permission."""
+    return Identity(frozenset(), {})
 
 
 def handle(event: CloudEvent, runtime: Runtime) -> None:

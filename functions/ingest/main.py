@@ -1,13 +1,18 @@
-"""Entry point of the ingest function under functions-framework."""
+"""Entry point of the ingest function under functions-framework.
+
+An HTTP target: a CloudEvent one tells nothing of health, answers 500 where Busy is 503, and refuses a pushed message
+without data, which then comes back for ever.
+"""
 
 import functions_framework
-from cloudevents.http import CloudEvent
+from flask import Request
+from werkzeug.wrappers import Response
 
 from common.bootstrap import process_runtime
-from functions.ingest.handle import handle
+from functions.ingest.handle import router
 
 
-@functions_framework.cloud_event
-def ingest(event: CloudEvent) -> None:
-    """Take one event; returning acknowledges it, raising has it delivered again."""
-    handle(event, process_runtime())
+@functions_framework.http
+def ingest(request: Request) -> Response:
+    """Take one event: 200 acknowledges it, anything else has it delivered again."""
+    return router(process_runtime())(request)

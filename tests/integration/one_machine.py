@@ -13,9 +13,10 @@ from common.adapters.plain_parser import PlainParser
 from common.bootstrap import local_runtime
 from common.domain.errors import Refused
 from common.domain.search import Search
-from common.ports import Delivery
+from common.ports import Catalog, Delivery, VectorIndex
 from common.runtime import LocalRuntime
 from common.settings import read_settings
+from common.stages.answers import Answers
 from functions.local.workers import deliver
 
 BASE = "acme"
@@ -36,6 +37,45 @@ def content(name: str, version: int, parts: int) -> bytes:
         "e pontos como os outros paragrafos que uma pessoa escreveria num documento comum do seu trabalho diario."
         for i in range(parts)
     ).encode()
+
+
+def whole(answers: Answers, name: str) -> tuple[int, int] | None:
+    """The version and number of passages a reader finds of one document; fails when they are not one whole."""
+    question = Search(f"doc{name}", top_k=50, mode="lexical", threshold=None)
+    try:
+        found = answers.answer(BASE, question)
+    except Refused as refused:
+        assert refused.code == "NO_BASE"
+        return None
+    marks = [m for p in found.passages for m in [_MARK.search(p.text)] if m and m[1] == name]
+    if not marks:
+        return None
+    versions = {int(m[2]) for m in marks}
+    parts = sorted(int(m[3]) for m in marks)
+    assert len(versions) == 1, f"{name}: two versions at once: {versions}"
+    assert parts == list(range(int(marks[0][4]))), f"{name}: parts {parts} of {marks[0][4]}"
+    return versions.pop(), len(parts)
+
+
+def marked(data: bytes) -> tuple[int, int] | None:
+    """The version and number of passages that a reader has to find of a stored file, None for one without text."""
+    mark = _MARK.search(data.decode(errors="replace"))
+    return (int(mark[2]), int(mark[4])) if mark else None
+
+
+def check_settled(catalog: Catalog, index: VectorIndex, expected: dict[str, tuple[int, int]]) -> None:
+    """Catalog and index hold exactly the expected documents, and nobody works on anything."""
+    listed = {d.source: d.passages for d in catalog.documents(BASE)}
+    assert listed == {f"{name}.md": parts for name, (_, parts) in expected.items()}
+    assert all(job.terminal for job in catalog.jobs(BASE))
+    assert all(o.lease is None for o in catalog.objects(BASE))
+    record = catalog.base(BASE)
+    if record is None or record.live is None:
+        assert not expected
+        return
+    points = index.generations(BASE, record.live)
+    live = {(o.ref.name, o.live): o.passages for o in catalog.objects(BASE) if o.passages}
+    assert dict(points) == live
 
 
 @dataclass
@@ -81,20 +121,7 @@ class OneMachine:
 
     def seen(self, name: str) -> tuple[int, int] | None:
         """The version and number of passages a reader finds of one document; fails when they are not one whole."""
-        question = Search(f"doc{name}", top_k=50, mode="lexical", threshold=None)
-        try:
-            found = self.runtime.answers.answer(BASE, question)
-        except Refused as refused:
-            assert refused.code == "NO_BASE"
-            return None
-        marks = [m for p in found.passages for m in [_MARK.search(p.text)] if m and m[1] == name]
-        if not marks:
-            return None
-        versions = {int(m[2]) for m in marks}
-        parts = sorted(int(m[3]) for m in marks)
-        assert len(versions) == 1, f"{name}: two versions at once: {versions}"
-        assert parts == list(range(int(marks[0][4]))), f"{name}: parts {parts} of {marks[0][4]}"
-        return versions.pop(), len(parts)
+        return whole(self.runtime.answers, name)
 
     def look(self) -> None:
         """One reader asks for every document there ever was."""
@@ -127,14 +154,4 @@ class OneMachine:
     def check(self, expected: dict[str, tuple[int, int]]) -> None:
         """The index equals the folder: nothing lost, doubled, stale, half or left behind."""
         assert {name: self.seen(name) for name in self.names} == {n: expected.get(n) for n in self.names}
-        listed = {d.source: d.passages for d in self.runtime.catalog.documents(BASE)}
-        assert listed == {f"{name}.md": parts for name, (_, parts) in expected.items()}
-        record = self.runtime.catalog.base(BASE)
-        if record is None or record.live is None:
-            assert not expected
-            return
-        points = self.runtime.index.generations(BASE, record.live)
-        live = {(o.ref.name, o.live): o.passages for o in self.runtime.catalog.objects(BASE) if o.passages}
-        assert dict(points) == live
-        assert all(job.terminal for job in self.runtime.catalog.jobs(BASE))
-        assert all(o.lease is None for o in self.runtime.catalog.objects(BASE))
+        check_settled(self.runtime.catalog, self.runtime.index, expected)

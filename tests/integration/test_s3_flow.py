@@ -89,7 +89,7 @@ class Bucket:
         ref = self.hints[index % len(self.hints)]
         if not keep:
             self.hints.remove(ref)
-        for change in changes_of(ref, self.store, self.machine.runtime.catalog):
+        for change in changes_of(ref, self.store):
             ingest(change, self.ports)
 
     def deliver_told(self, index):

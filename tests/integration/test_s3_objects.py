@@ -11,7 +11,6 @@ from botocore.awsrequest import AWSResponse
 from botocore.exceptions import ConnectTimeoutError, NoCredentialsError
 
 from common.adapters.frozen_clock import FrozenClock
-from common.adapters.memory_catalog import MemoryCatalog
 from common.adapters.memory_generations import MemoryGenerations
 from common.adapters.s3_objects import S3ObjectStore
 from common.domain.errors import DocumentError, Misconfigured, ObjectGone, Superseded, Unavailable
@@ -98,10 +97,12 @@ def test_the_same_bytes_written_again_here_are_told_as_a_new_generation(opened):
     assert opened.store.read(REF, second, 0) == b"same"
 
 
-def test_an_object_removed_by_others_and_put_back_is_newer(opened):
+def test_an_object_removed_by_others_is_told_once_and_newer_when_put_back(opened):
     old = put(opened, b"x")
     opened.client.delete_object(Bucket=opened.bucket, Key=REF.key)
     assert opened.store.stat(REF) is None
+    assert opened.store.stat(REF) is None
+    assert opened.told == [ObjectChange("delete", REF, old)]
     assert put(opened, b"x") > old
     with pytest.raises(Superseded):
         opened.store.read(REF, old, 0)
@@ -347,7 +348,7 @@ def test_a_multipart_upload_is_one_change_however_often_it_is_told(opened, queue
     opened.client.complete_multipart_upload(**upload, MultipartUpload={"Parts": [{"PartNumber": 1, "ETag": etag}]})
     hints = touched(queue, opened.bucket)
     assert hints == [REF, REF]
-    changes = [change for ref in hints for change in changes_of(ref, opened.store, MemoryCatalog())]
+    changes = [change for ref in hints for change in changes_of(ref, opened.store)]
     assert {change.job_id for change in changes} == {ObjectChange("finalize", REF, 1).job_id}
     assert opened.store.read(REF, 1, 0) == b"# Ata"
 
@@ -356,5 +357,5 @@ def test_what_is_cut_off_marks_nothing_as_gone(opened):
     opened.store.write(REF, b"x")
     cut_off_s3(opened.client)
     with pytest.raises(Unavailable):
-        list(changes_of(REF, opened.store, MemoryCatalog()))
+        list(changes_of(REF, opened.store))
     assert [change.kind for change in opened.told] == ["finalize"]

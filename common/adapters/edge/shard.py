@@ -70,6 +70,7 @@ class Shard:
         for start in range(0, len(points), _WRITE):
             batch = points[start : start + _WRITE]
             self._update(UpdateOperation.upsert_points([_engine_point(point) for point in batch]))
+            self._remember({point.id: place_of(point.payload) for point in batch})
 
     def delete(self, condition: Filter) -> None:
         self._update(UpdateOperation.delete_points_by_filter(condition))
@@ -150,11 +151,14 @@ class Shard:
         unknown = [point for point in ids if point not in places]
         if unknown:
             read = {point: place_of(fields) for point, fields in self.payloads(unknown, PLACE_FIELDS).items()}
-            if len(known) + len(read) > self._remembered:
-                known.clear()
-            known |= read
+            self._remember(read)
             places |= read
         return places
+
+    def _remember(self, places: Mapping[str, Place]) -> None:
+        if len(self._places) + len(places) > self._remembered:
+            self._places = {}
+        self._places |= places
 
 
 def create_shard(folder: Path, dimension: int) -> None:

@@ -1,0 +1,259 @@
+"""The cloud's shape in one process under a frozen clock: a bucket that numbers its versions, a broker that delivers late,
+again and in any order, and workers that stand still at every boundary until they are told to go on.
+"""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from cloudevents.http import CloudEvent
+
+from common.adapters.frozen_clock import FrozenClock
+from common.adapters.hashing_embedder import HashingEmbedder
+from common.adapters.memory_catalog import MemoryCatalog
+from common.adapters.memory_index import MemoryIndex
+from common.adapters.memory_objects import MemoryObjectStore
+from common.adapters.plain_parser import PlainParser
+from common.adapters.signed_puts import SignedPuts
+from common.domain.errors import Transient
+from common.domain.notifications import write_notification
+from common.domain.objects import ObjectChange, ObjectRef
+from common.loading import Models
+from common.ports import Catalog, Clock, Delivery, Embedder, Message, VectorIndex
+from common.runtime import Asking, Bucket, Runtime, Work, asking, working
+from common.settings import read_settings
+from functions.ingest.handle import handle
+from functions.local.workers import push
+from tests.integration.one_machine import BASE, Killed, check_settled, marked, whole
+
+BUCKET = "kb-test"
+SETTINGS = {
+    "KB_MODE": "cloud",
+    "KB_BUCKET": BUCKET,
+    "QDRANT_URL": "http://qdrant.test",
+    "GOOGLE_CLOUD_PROJECT": "fichario-test",
+    "KB_AUTH": "jwt",
+    "KB_JWT_SECRET": "a secret that only this test knows",
+    "KB_CACHE_TTL": "0",
+}
+CATALOG_CALLS = frozenset({"transact", "put_documents", "drop_documents"})
+INDEX_CALLS = frozenset({"upsert", "sweep", "discard"})
+STORE_CALLS = frozenset({"stat", "read"})
+_DIRECT = {"finalize": "finalized", "delete": "deleted", "archive": "archived"}
+_current = threading.local()
+
+
+def pause(name: str) -> None:
+    """A boundary: the worker of this thread stands here until it is told to go on. Others pass."""
+    worker: Worker | None = getattr(_current, "worker", None)
+    if worker is not None:
+        worker.stand(name)
+
+
+class Worker:
+    """Work in a thread of its own, one boundary at a time: either it runs or who made it does, never both."""
+
+    def __init__(self, change: ObjectChange, work: Callable[[], None]) -> None:
+        self.change = change
+        self.at = ""
+        self.ended = False
+        self.error: BaseException | None = None
+        self.told_to_stop = False
+        self._doomed = False
+        self._go, self._stands = threading.Semaphore(0), threading.Semaphore(0)
+        self._thread = threading.Thread(target=self._run, args=(work,), daemon=True)
+        self._thread.start()
+
+    def resume(self) -> bool:
+        """Let it run to its next boundary; False when it came to its end."""
+        if not self.ended:
+            self._go.release()
+            self._stands.acquire()
+        return not self.ended
+
+    def finish(self) -> None:
+        while self.resume():
+            pass
+        self._thread.join()
+
+    def kill(self) -> None:
+        """It dies where it stands."""
+        self._doomed = True
+        self.finish()
+
+    def stand(self, name: str) -> None:
+        self.at = name
+        self._stands.release()
+        self._go.acquire()
+        if self._doomed:
+            raise Killed
+
+    def _run(self, work: Callable[[], None]) -> None:
+        _current.worker = self
+        self._go.acquire()
+        try:
+            if self._doomed:
+                raise Killed  # noqa: TRY301 - killed before it began
+            work()
+        except BaseException as error:  # noqa: BLE001 - whoever looks after the workers judges it
+            self.error = error
+        self.ended = True
+        self._stands.release()
+
+
+class Standing:
+    """A port of which the calls in `names` are boundaries too, so that a worker can be held in front of them."""
+
+    def __init__(self, port: Any, names: frozenset[str]) -> None:
+        self._port, self._names = port, names
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._port, name)
+        if name not in self._names:
+            return method
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            pause(f"before {name}")
+            return method(*args, **kwargs)
+
+        return call
+
+
+def event_of(change: ObjectChange, *, direct: bool) -> CloudEvent:
+    """The change as a pushed notification, or as Eventarc's direct event, which names no successor."""
+    attributes, resource = write_notification(change, BUCKET)
+    if not direct:
+        return push(Delivery("1", "kb-events", Message(resource, attributes), 1))
+    kind = f"google.cloud.storage.object.v1.{_DIRECT[change.kind]}"
+    source = f"//storage.googleapis.com/projects/_/buckets/{BUCKET}"
+    return CloudEvent({"type": kind, "source": source, "subject": f"objects/{change.ref.key}"}, resource)
+
+
+@dataclass
+class CloudMachine:
+    """`mail` is what the broker still has to deliver, in no order; `workers` are those that stand somewhere."""
+
+    catalog: Catalog = field(default_factory=MemoryCatalog)
+    index: VectorIndex = field(default_factory=MemoryIndex)
+    embedder: Embedder = field(default_factory=lambda: HashingEmbedder(8))
+    clock: Clock = field(default_factory=lambda: FrozenClock(1_000_000.0))
+    versioned: bool = False
+    direct: bool = False
+    settings: dict[str, str] = field(default_factory=dict)
+    mail: list[ObjectChange] = field(default_factory=list)
+    workers: list[Worker] = field(default_factory=list)
+    names: set[str] = field(default_factory=set)
+    windows: bool = True
+    store: MemoryObjectStore = field(init=False)
+    reader: Asking = field(init=False)
+    runtime: Runtime = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.store = MemoryObjectStore(
+            self.mail.append, self.clock, versioned=self.versioned, first_generation=1_790_000_000
+        )
+        self.reader = self._asking(self.catalog, self.index)
+        calls = (CATALOG_CALLS, INDEX_CALLS, STORE_CALLS) if self.windows else (frozenset(),) * 3
+        ports = (self.catalog, self.index, self.store)
+        catalog, index, store = (Standing(port, names) for port, names in zip(ports, calls, strict=True))
+        side = self._asking(catalog, index)
+        bucket = Bucket(store, BUCKET, self.mail.append, list, SignedPuts(self.clock).sign)
+        work = working(side, bucket, Work(PlainParser(), _stopping, pause))
+        self.runtime = Runtime(**{each.name: getattr(side, each.name) for each in fields(side)}, **work)
+
+    def _asking(self, catalog: Any, index: Any) -> Asking:
+        settings = read_settings(SETTINGS | self.settings)
+        return asking(settings, self.clock, catalog, index, Models(settings.models, "", self.embedder), lambda: None)
+
+    def put(self, name: str, data: bytes) -> ObjectChange:
+        """Another program writes to the bucket."""
+        self.names.add(name)
+        stat = self.store.write(ObjectRef(BASE, f"{name}.md"), data)
+        return ObjectChange("finalize", stat.ref, stat.generation, stat.size)
+
+    def start(self, change: ObjectChange) -> Worker:
+        """A worker that was handed this message and has not begun."""
+        event = event_of(change, direct=self.direct)
+        worker = Worker(change, lambda: handle(event, self.runtime))
+        self.workers.append(worker)
+        return worker
+
+    def let(self, worker: Worker, boundaries: int | None = None) -> bool:
+        """Let it pass that many boundaries, or come to its end, with a reader at each. False when it has ended."""
+        passed = 0
+        while boundaries is None or passed < boundaries:
+            going = worker.resume()
+            self.look()
+            if not going:
+                self.part(worker)
+                return False
+            passed += 1
+        return True
+
+    def kill(self, worker: Worker) -> None:
+        worker.kill()
+        self.part(worker)
+
+    def part(self, worker: Worker) -> None:
+        """What the broker makes of a worker's end: only one that returned has its message acknowledged."""
+        self.workers.remove(worker)
+        if isinstance(worker.error, Killed | Transient):
+            self.mail.append(worker.change)
+        elif worker.error is not None:
+            raise worker.error
+
+    def job(self, change: ObjectChange) -> Any:
+        return self.catalog.job(BASE, change.job_id)
+
+    def seen(self, name: str) -> tuple[int, int] | None:
+        return whole(self.reader.answers, name)
+
+    def look(self) -> None:
+        for name in self.names:
+            self.seen(name)
+
+    def drain(self) -> None:
+        """Deliver until nothing is left, oldest first; what comes back waits its turn."""
+        for _ in range(2000):
+            if not self.mail:
+                return
+            before = len(self.mail)
+            self.let(self.start(self.mail.pop(0)))
+            if len(self.mail) >= before:
+                self.clock.advance(7.0)  # type: ignore[attr-defined]  # a frozen clock
+        raise AssertionError(f"the broker is never done: {self.mail}")
+
+    def settle(self, *, sleepers_last: bool) -> None:
+        """Everything that is still to happen happens; the messages of workers that stand are delivered anew."""
+        self.mail += [worker.change for worker in self.workers]
+        if sleepers_last:
+            self._drain_around()
+        while self.workers:
+            self.let(self.workers[0])
+        self.drain()
+
+    def _drain_around(self) -> None:
+        sleepers, self.workers = self.workers, []
+        self.drain()
+        self.workers = sleepers
+
+    def expected(self) -> dict[str, tuple[int, int]]:
+        """What has to be found by what the bucket holds."""
+        stats = {stat.ref.name.removesuffix(".md"): stat for stat in self.store.list(BASE)}
+        found = {name: marked(self.store.read(stat.ref, stat.generation, 0)) for name, stat in stats.items()}
+        return {name: mark for name, mark in found.items() if mark}
+
+    def check(self) -> None:
+        """The index equals the bucket: nothing lost, doubled, stale, half or left behind."""
+        expected = self.expected()
+        assert {name: self.seen(name) for name in self.names} == {n: expected.get(n) for n in self.names}
+        check_settled(self.catalog, self.index, expected)
+        if self.catalog.base(BASE) is not None:
+            drift = self.runtime.reconcile.run(BASE, repair=False, yes=False)
+            assert drift["details"] == []
+
+
+def _stopping() -> bool:
+    worker: Worker | None = getattr(_current, "worker", None)
+    return worker is not None and worker.told_to_stop
