@@ -123,8 +123,9 @@ def cloud_runtime(
     stopping: Callable[[], bool] = lambda: False,
 ) -> Runtime:
     """Google Cloud: Cloud Storage, Pub/Sub, Firestore and a Qdrant server (`qdrant`: a client that is open already)."""
-    from google.cloud import pubsub_v1, storage  # noqa: PLC0415 - one machine needs no cloud
+    from google.cloud import pubsub_v1  # noqa: PLC0415 - one machine needs no cloud
 
+    from common.adapters.gcs.calls import connect  # noqa: PLC0415 - see above
     from common.adapters.gcs_objects import GcsObjectStore  # noqa: PLC0415 - see above
     from common.adapters.pubsub_queue import PubsubQueue  # noqa: PLC0415 - see above
 
@@ -136,8 +137,8 @@ def cloud_runtime(
         attributes, resource = write_notification(change, settings.kb_bucket)
         queue.publish(settings.kb_topic_events, Message(resource, attributes))
 
-    store = GcsObjectStore(storage.Client(project=project), settings.kb_bucket, side.clock)
-    bucket = Bucket(store, settings.kb_bucket, announce, list, store.signed_upload)
+    store = GcsObjectStore(connect(project), settings.kb_bucket, side.clock)
+    bucket = Bucket(store, settings.kb_bucket, announce, lambda: list(store.foreign()), store.signed_upload)
     work = working(side, bucket, Work(parser or WorkerParser(settings.kb_ocr), stopping, step))
     return Runtime(**_fields(side), **work)
 
@@ -168,7 +169,13 @@ def _process_settings() -> Settings:
 
 
 def _told_to_stop() -> Callable[[], bool]:
-    """True once the platform ends this process (SIGTERM): work then stops at its next checkpoint."""
+    """True once the platform ends this process (SIGTERM): work then stops at its next checkpoint.
+
+    Under functions-framework a worker of gunicorn takes the signal, and tells by `alive` that it goes on.
+    """
+    worker: Any = getattr(signal.getsignal(signal.SIGTERM), "__self__", None)
+    if hasattr(worker, "alive"):
+        return lambda: not worker.alive
     told = threading.Event()
     if threading.current_thread() is threading.main_thread():
         before = signal.getsignal(signal.SIGTERM)

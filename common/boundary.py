@@ -2,6 +2,7 @@
 
 import json
 import logging
+import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from werkzeug.wrappers import Request, Response
 from common.domain.errors import DocumentError, Misconfigured, Refused, Transient
 from common.domain.objects import check_base
 from common.identity import Authenticate, Identity, Scope
+from common.logs import TRACE, log_event, trace_of
 
 MAX_JSON: Final = 256 * 1024
 RETRY_AFTER: Final = "2"
@@ -83,12 +85,19 @@ class Router:
         return True
 
     def __call__(self, request: Request) -> Response:
+        started = time.perf_counter()
         request_id = request.headers.get("X-Request-Id", "")[:100] or uuid.uuid4().hex
+        traced = TRACE.set(trace_of(request.headers.get("traceparent", "")))
         try:
             response = self._health(request) or self._serve(request)
         except Exception as error:  # noqa: BLE001 - the edge: every error becomes a problem and is logged
             response = problem_of(error, request_id)
         response.headers["X-Request-Id"] = request_id if request_id.isprintable() else uuid.uuid4().hex
+        took_ms = round((time.perf_counter() - started) * 1000, 2)
+        log_event(
+            "answered", method=request.method, status=response.status_code, took_ms=took_ms, request_id=request_id
+        )
+        TRACE.reset(traced)
         return response
 
     def _health(self, request: Request) -> Response | None:

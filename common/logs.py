@@ -3,6 +3,7 @@
 import json
 import logging
 import sys
+from contextvars import ContextVar
 from typing import Final
 
 from common.domain.objects import digest
@@ -22,7 +23,13 @@ _FIELDS: Final = (
     "count",
     "topic",
     "attempt",
+    "method",
+    "route",
+    "status",
+    "timings_ms",
 )
+TRACE: Final = ContextVar("trace", default="")
+"""The trace of the request being served, as its `traceparent` header names it."""
 _events = logging.getLogger("fichario.event")
 
 
@@ -31,6 +38,8 @@ class JsonFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         line = {"severity": record.levelname, "message": record.getMessage(), "logger": record.name}
+        if TRACE.get():
+            line["logging.googleapis.com/trace"] = TRACE.get()
         line |= {name: getattr(record, name) for name in _FIELDS if hasattr(record, name)}
         if record.exc_info and record.exc_info[0] is not None:
             line["error_type"] = record.exc_info[0].__name__
@@ -45,6 +54,13 @@ def configure(level: str) -> None:
     logger.handlers[:] = [handler]
     logger.setLevel(level)
     logger.propagate = False
+
+
+def trace_of(header: str) -> str:
+    """The trace id of a W3C `traceparent` header, or nothing."""
+    parts = header.split("-")
+    valid = len(parts) == 4 and len(parts[1]) == 32 and all(c in "0123456789abcdef" for c in parts[1])  # noqa: PLR2004
+    return parts[1] if valid else ""
 
 
 def log_event(message: str, **fields: object) -> None:

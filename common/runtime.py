@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from common.adapters.signed_puts import SignedPuts
 
 MEGABYTE: Final = 2**20
+ANY_BASE: Final = "readyz"
+"""Whose collections are asked for where only the answer counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +126,7 @@ def asking(
         answers=Answers(searcher, catalog, cache),
         listing=Listing(catalog),
         authenticate=_authenticate(settings, clock),
-        ready=lambda: {"model": models.configured().space.model, "bases": len(catalog.bases())},
+        ready=lambda: _readiness(models, catalog, index),
         close=close,
     )
 
@@ -166,6 +168,13 @@ def working(side: Asking, bucket: Bucket, work: Work) -> dict[str, Any]:
         ),
         "bucket": bucket.name,
     }
+
+
+def _readiness(models: Models, catalog: Catalog, index: VectorIndex) -> dict[str, Any]:
+    """What a ready function says of itself. Raises Misconfigured or Unavailable for what is not there."""
+    model, bases = models.configured().space.model, catalog.bases()
+    index.collections(ANY_BASE)
+    return {"model": model, "bases": len(bases)}
 
 
 def _authenticate(settings: Settings, clock: Clock) -> Authenticate:

@@ -64,8 +64,21 @@ class Summary:
 @click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 @base_option
 @click.option("--mirror", is_flag=True, help="Also delete what is no longer at PATH.")
-def ingest(context: Context, paths: tuple[Path, ...], base: str, mirror: bool) -> None:  # noqa: FBT001 - click's flag
+@click.option("--watch", is_flag=True, help="Go on with every change at PATH until stopped.")
+def ingest(context: Context, paths: tuple[Path, ...], base: str, mirror: bool, watch: bool) -> None:  # noqa: FBT001 - click's flags
     """Upload files or folders into a base and wait until they answer."""
+    failed = _bring_in(context, paths, base, mirror=mirror)
+    if watch:
+        import watchfiles  # noqa: PLC0415 - only who watches needs it
+
+        for _ in watchfiles.watch(*paths, raise_interrupt=False):
+            failed = _bring_in(context, paths, base, mirror=mirror)
+    if failed:
+        raise click.exceptions.Exit(1)
+
+
+def _bring_in(context: Context, paths: tuple[Path, ...], base: str, *, mirror: bool) -> bool:
+    """One pass over the paths, with its summary; answers whether a file failed."""
     files = list(_files(paths))
     summary = Summary()
     with context.api() as api:
@@ -88,8 +101,7 @@ def ingest(context: Context, paths: tuple[Path, ...], base: str, mirror: bool) -
         f"{body['seconds']} s."
     )
     context.options.emit(body, lines)
-    if body["failed"]:
-        raise click.exceptions.Exit(1)
+    return bool(body["failed"])
 
 
 @click.command()

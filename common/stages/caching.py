@@ -1,10 +1,12 @@
 """What the query side remembers: under an epoch, under a vector space, and equal questions asked at the same time."""
 
+import math
 import threading
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
+from common.domain.errors import EmbeddingInvalid
 from common.domain.records import CollectionRecord
 from common.ports import AnswerCache, Embedder
 from common.stages.spaces import canaries_differ
@@ -82,14 +84,20 @@ class QuestionCache:
         self._checked: dict[tuple[str, str], str | None] = {}
 
     def vector(self, embedder: Embedder, text: str) -> tuple[tuple[float, ...], int, bool]:
-        """The question's unit vector, its tokens, and whether it had to be embedded now."""
+        """The question's unit vector, its tokens, and whether it had to be embedded now.
+
+        Raises EmbeddingInvalid for one that is no direction, which is not remembered.
+        """
         key = ("vector", embedder.space, text)
         known = self._cache.get(key)
         if known is not None:
             return (*known, False)
 
         def embed() -> tuple[tuple[float, ...], int]:
-            return tuple(embedder.embed_query(text)), embedder.count_tokens(text)
+            vector = tuple(embedder.embed_query(text))
+            if not 0 < math.hypot(*vector) < math.inf:
+                raise EmbeddingInvalid(0, "the model gave no direction for the question")
+            return vector, embedder.count_tokens(text)
 
         answered, shared = self._flights.do(key, embed)
         self._cache.put(key, answered, 8 * len(answered[0]) + 4 * len(text))

@@ -76,7 +76,10 @@ class Filling:
             self.keep_lease(done, len(made))
             since = time.perf_counter()
             points = [Point(d.id, vectors.get(d.identity), d.lexical, d.payload) for d in batch]
-            self.index.upsert(self.change.ref.base, target.collection, points)
+            try:
+                self.index.upsert(self.change.ref.base, target.collection, points)
+            except EmbeddingInvalid as error:
+                raise _named(batch[error.position]) from error
             done += len(batch)
             self.took("write", since)
             self.step("upsert")
@@ -109,8 +112,7 @@ class Filling:
         try:
             answered = target.embedder.embed_passages([d.embedded for d in unique])
         except EmbeddingInvalid as error:
-            ordinal = unique[error.position].payload["ordinal"]
-            raise EmbeddingInvalid(int(str(ordinal)), "the model gave no direction for its text") from error
+            raise _named(unique[error.position]) from error
         vectors |= {d.identity: tuple(v) for d, v in zip(unique, answered, strict=True)}
         self.new_passages += len(unique)
         self.embedded_tokens += sum(d.tokens for d in unique)
@@ -122,6 +124,11 @@ class Filling:
         counts = self.new_passages, self.embedded_tokens
         self.new_passages = self.embedded_tokens = 0
         return counts
+
+
+def _named(draft: Draft) -> EmbeddingInvalid:
+    """The fault by its passage's place in the document rather than in what was sent at once."""
+    return EmbeddingInvalid(int(str(draft.payload["ordinal"])), "the model gave no direction for its text")
 
 
 def _settings(target: Target) -> ChunkSettings:

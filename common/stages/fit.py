@@ -15,7 +15,7 @@ from common.stages.spaces import Spaces
 
 @dataclass(frozen=True, slots=True)
 class GateFit:
-    """Fits the gate of the live collection of a base, and has its index compacted: both are due when it has changed much.
+    """Fits the gate of the live collection of a base, and has its index compacted: both are due when it changed much.
     Never on the request path: it embeds some 220 questions.
     """
 

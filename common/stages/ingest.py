@@ -117,8 +117,6 @@ class _Attempt:
         if verdict == "started":
             try:
                 self._work()
-            except (Superseded, ObjectGone):
-                self._require(self._transact(fencing.supersede, self.token, self.ports.clock.now()))
             except LeaseLost:
                 return self._leave()
             except SliceOver:
@@ -143,6 +141,8 @@ class _Attempt:
                 self._remove()
             else:
                 self._index()
+        except (Superseded, ObjectGone):
+            self._require(self._transact(fencing.supersede, self.token, self.ports.clock.now()))
         except DocumentError as error:
             self._refuse(error)
 
@@ -287,13 +287,20 @@ class _Attempt:
 
     def _hand_over(self) -> Verdict:
         """The slice is over: what is written stays, and the same change is announced again for the rest of it."""
-        self._require(self._transact(fencing.release, self.token, self.ports.clock.now(), refund=True))
+        if self._transact(fencing.release, self.token, self.ports.clock.now(), refund=True) == "lease_lost":
+            return self._leave()
         self.ports.announce(self.change)
         self.ports.step("continuation")
         return "continued"
 
     def _leave(self) -> Verdict:
-        """Another worker owns the object. What this one wrote is discarded where it can never answer again."""
+        """Another worker owns the object. What this one wrote is discarded where it can never answer again.
+
+        Raises Busy unless the job has its end: the owner may be at another job, so this message has to come back.
+        """
         if fencing.is_settled_past(self.ports.catalog.object(self.change.ref), self.change.generation):
             self.sweeping.discard()
+        job = self.ports.catalog.job(self.change.ref.base, self.change.job_id)
+        if job is None or not job.terminal:
+            raise Busy(f"object {self.change.ref.key} was taken over")
         return "lease_lost"

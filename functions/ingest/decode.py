@@ -22,17 +22,21 @@ _DIRECT: Final[Mapping[str, ChangeKind]] = {
 _METADATA: Final = "google.cloud.storage.object.v1.metadataUpdated"
 
 
-def decode_event(headers: Mapping[str, str], body: bytes) -> CloudEvent:
+def decode_event(headers: dict[str, str], body: bytes) -> CloudEvent:
     """A delivery as a CloudEvent: one already, binary or structured, or a push of Pub/Sub with or without data.
 
     Raises Refused 400 for what neither of them sends.
     """
     pushed = _json(body)
-    if "ce-type" not in headers and isinstance(pushed, Mapping) and isinstance(pushed.get("message"), Mapping):
+    if (
+        "ce-type" not in {name.lower() for name in headers}
+        and isinstance(pushed, Mapping)
+        and isinstance(pushed.get("message"), Mapping)
+    ):
         source = f"//pubsub.googleapis.com/{pushed.get('subscription') or ''}"
         return CloudEvent({"type": PUSHED, "source": source}, {"message": pushed["message"]})
     try:
-        return from_http(dict(headers), body)
+        return from_http(headers, body)
     except (GenericException, ValueError) as error:
         raise Refused(400, "NO_EVENT", "Send a CloudEvent, or a push of Pub/Sub.", "body") from error
 

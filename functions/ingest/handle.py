@@ -6,6 +6,7 @@ from cloudevents.http import CloudEvent
 from werkzeug.wrappers import Response
 
 from common.boundary import Call, Route, Router, answer
+from common.domain.errors import Unavailable
 from common.domain.notifications import Ignored
 from common.identity import Headers, Identity
 from common.logs import log_event
@@ -18,7 +19,9 @@ def router(runtime: Runtime) -> Router:
     """The ingest function over one runtime: events at any path, and health."""
 
     def take(call: Call) -> Response:
-        handle(decode_event(call.request.headers, call.request.get_data()), runtime)
+        if runtime.ingest.stopping():
+            raise Unavailable("This instance is being stopped; another one takes the event.")
+        handle(decode_event(dict(call.request.headers), call.request.get_data()), runtime)
         return answer({"status": "taken"})
 
     paths = ("/", "/<path:pushed_to>")

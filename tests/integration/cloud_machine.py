@@ -1,10 +1,11 @@
-"""The cloud's shape in one process under a frozen clock: a bucket that numbers its versions, a broker that delivers late,
-again and in any order, and workers that stand still at every boundary until they are told to go on.
+"""The cloud's shape in one process under a frozen clock: a bucket that numbers its versions, a broker that delivers
+late, again and in any order, and workers that stand still at every boundary until they are told to go on.
 """
 
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from cloudevents.http import CloudEvent
@@ -19,6 +20,7 @@ from common.adapters.signed_puts import SignedPuts
 from common.domain.errors import Transient
 from common.domain.notifications import write_notification
 from common.domain.objects import ObjectChange, ObjectRef
+from common.identity import Authenticate
 from common.loading import Models
 from common.ports import Catalog, Clock, Delivery, Embedder, Message, VectorIndex
 from common.runtime import Asking, Bucket, Runtime, Work, asking, working
@@ -120,6 +122,20 @@ class Standing:
         return call
 
 
+class CountingEmbedder(HashingEmbedder):
+    """Says how often each passage was embedded; its vectors say nothing."""
+
+    def __init__(self) -> None:
+        super().__init__(8)
+        self.passages: Counter[str] = Counter()
+        self._lock = threading.Lock()
+
+    def embed_passages(self, texts: Sequence[str]) -> list[list[float]]:
+        with self._lock:
+            self.passages.update(texts)
+        return [[1.0, *[0.0] * 7] for _ in texts]
+
+
 def event_of(change: ObjectChange, *, direct: bool) -> CloudEvent:
     """The change as a pushed notification, or as Eventarc's direct event, which names no successor."""
     attributes, resource = write_notification(change, BUCKET)
@@ -165,6 +181,10 @@ class CloudMachine:
     def _asking(self, catalog: Any, index: Any) -> Asking:
         settings = read_settings(SETTINGS | self.settings)
         return asking(settings, self.clock, catalog, index, Models(settings.models, "", self.embedder), lambda: None)
+
+    def reader_as(self, authenticate: Authenticate) -> Asking:
+        """The query side, answering whom `authenticate` lets in."""
+        return replace(self.reader, authenticate=authenticate)
 
     def put(self, name: str, data: bytes) -> ObjectChange:
         """Another program writes to the bucket."""
@@ -224,23 +244,25 @@ class CloudMachine:
                 self.clock.advance(7.0)  # type: ignore[attr-defined]  # a frozen clock
         raise AssertionError(f"the broker is never done: {self.mail}")
 
-    def settle(self, *, sleepers_last: bool) -> None:
-        """Everything that is still to happen happens; the messages of workers that stand are delivered anew."""
-        self.mail += [worker.change for worker in self.workers]
+    def settle(self, *, sleepers_last: bool, again: bool) -> None:
+        """Everything that is still to happen happens; with `again` the messages of workers that stand come anew."""
+        if again:
+            self.mail += [worker.change for worker in self.workers]
         if sleepers_last:
-            self._drain_around()
+            self.drain_around_sleepers()
         while self.workers:
             self.let(self.workers[0])
         self.drain()
 
-    def _drain_around(self) -> None:
+    def drain_around_sleepers(self) -> None:
+        """Deliver everything while the workers that stand go on standing."""
         sleepers, self.workers = self.workers, []
         self.drain()
         self.workers = sleepers
 
-    def expected(self) -> dict[str, tuple[int, int]]:
+    def expected(self, base: str = BASE) -> dict[str, tuple[int, int]]:
         """What has to be found by what the bucket holds."""
-        stats = {stat.ref.name.removesuffix(".md"): stat for stat in self.store.list(BASE)}
+        stats = {stat.ref.name.removesuffix(".md"): stat for stat in self.store.list(base)}
         found = {name: marked(self.store.read(stat.ref, stat.generation, 0)) for name, stat in stats.items()}
         return {name: mark for name, mark in found.items() if mark}
 

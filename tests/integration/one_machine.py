@@ -39,11 +39,11 @@ def content(name: str, version: int, parts: int) -> bytes:
     ).encode()
 
 
-def whole(answers: Answers, name: str) -> tuple[int, int] | None:
+def whole(answers: Answers, name: str, base: str = BASE) -> tuple[int, int] | None:
     """The version and number of passages a reader finds of one document; fails when they are not one whole."""
     question = Search(f"doc{name}", top_k=50, mode="lexical", threshold=None)
     try:
-        found = answers.answer(BASE, question)
+        found = answers.answer(base, question)
     except Refused as refused:
         assert refused.code == "NO_BASE"
         return None
@@ -63,18 +63,18 @@ def marked(data: bytes) -> tuple[int, int] | None:
     return (int(mark[2]), int(mark[4])) if mark else None
 
 
-def check_settled(catalog: Catalog, index: VectorIndex, expected: dict[str, tuple[int, int]]) -> None:
+def check_settled(catalog: Catalog, index: VectorIndex, expected: dict[str, tuple[int, int]], base: str = BASE) -> None:
     """Catalog and index hold exactly the expected documents, and nobody works on anything."""
-    listed = {d.source: d.passages for d in catalog.documents(BASE)}
+    listed = {d.source: d.passages for d in catalog.documents(base)}
     assert listed == {f"{name}.md": parts for name, (_, parts) in expected.items()}
-    assert all(job.terminal for job in catalog.jobs(BASE))
-    assert all(o.lease is None for o in catalog.objects(BASE))
-    record = catalog.base(BASE)
+    assert all(job.terminal for job in catalog.jobs(base))
+    assert all(o.lease is None for o in catalog.objects(base))
+    record = catalog.base(base)
     if record is None or record.live is None:
         assert not expected
         return
-    points = index.generations(BASE, record.live)
-    live = {(o.ref.name, o.live): o.passages for o in catalog.objects(BASE) if o.passages}
+    points = index.generations(base, record.live)
+    live = {(o.ref.name, o.live): o.passages for o in catalog.objects(base) if o.passages}
     assert dict(points) == live
 
 

@@ -118,6 +118,24 @@ def test_a_read_gives_no_number_to_what_it_meets(opened):
     assert put(opened, b"newest") == old + 1
 
 
+@pytest.mark.parametrize("honoured", [True, False], ids=["If-Match", "If-Match ignored"])
+def test_a_read_is_of_one_version_even_where_preconditions_are_ignored(opened, honoured):
+    generation = opened.store.write(REF, b"1234").generation
+    asked = []
+
+    def replace(params, **_):
+        asked.append(params["headers"].get("If-Match"))
+        if not honoured:
+            del params["headers"]["If-Match"]
+        opened.client.put_object(Bucket=opened.bucket, Key=REF.key, Body=b"5678")
+
+    etag = opened.client.head_object(Bucket=opened.bucket, Key=REF.key)["ETag"]
+    opened.client.meta.events.register("before-call.s3.GetObject", replace)
+    with pytest.raises(Superseded):
+        opened.store.read(REF, generation, 0)
+    assert asked == [etag]
+
+
 def test_an_object_removed_while_it_is_read_is_gone(opened):
     generation = opened.store.write(REF, b"x").generation
     once_before(

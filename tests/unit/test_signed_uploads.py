@@ -103,7 +103,7 @@ class Google:
 
     def __call__(self, url, method="GET", body=None, headers=None, **_):
         if "/service-accounts/default/" in url and url.endswith("recursive=true"):
-            return answered(200, {"email": EMAIL, "scopes": [CLOUD_PLATFORM]})
+            return answered(200, {"email": EMAIL})
         if "/token" in url:
             assert CLOUD_PLATFORM in unquote(url)
             return answered(200, {"access_token": "token-of-the-instance", "expires_in": 3600})
@@ -115,8 +115,8 @@ class Google:
 
 
 def instance():
-    # Named here, since the credentials ask the metadata server for it behind the request's back.
-    return compute_engine.Credentials(universe_domain="googleapis.com")
+    # The universe is named since the credentials would ask the metadata server for it behind the request's back.
+    return compute_engine.Credentials(scopes=[CLOUD_PLATFORM], universe_domain="googleapis.com")
 
 
 def answered(status, body):

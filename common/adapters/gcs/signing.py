@@ -7,7 +7,7 @@ on itself, and a token of the cloud-platform scope (the storage client's own tok
 from typing import Final
 
 import google.auth
-from google.auth.credentials import Credentials, Signing, with_scopes_if_required
+from google.auth.credentials import Credentials, Signing
 from google.auth.exceptions import DefaultCredentialsError
 from google.auth.iam import Signer
 from google.auth.transport import Request
@@ -31,7 +31,10 @@ def process_signer() -> Signing:
 
 
 def signer_of(credentials: Credentials, request: Request) -> Signing:
-    """What signs in the name of these credentials. Raises Misconfigured for a person's; google.auth's own errors."""
+    """What signs in the name of these credentials, which have the cloud-platform scope where they have no key.
+
+    Raises Misconfigured for a person's, and google.auth's own errors.
+    """
     if isinstance(credentials, Signing):
         return credentials
     email = getattr(credentials, "service_account_email", None)
@@ -41,5 +44,4 @@ def signer_of(credentials: Credentials, request: Request) -> Signing:
         email = getattr(credentials, "service_account_email", None)
     if not email or email == _UNKNOWN:
         raise Misconfigured("Signed uploads need a service account: these credentials are a person's.")
-    scoped = with_scopes_if_required(credentials, [CLOUD_PLATFORM])
-    return service_account.Credentials(Signer(request, scoped, email), email, _TOKEN_URI)
+    return service_account.Credentials(Signer(request, credentials, email), email, _TOKEN_URI)
