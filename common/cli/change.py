@@ -71,8 +71,12 @@ def ingest(context: Context, paths: tuple[Path, ...], base: str, mirror: bool, w
     if watch:
         import watchfiles  # noqa: PLC0415 - only who watches needs it
 
-        for _ in watchfiles.watch(*paths, raise_interrupt=False):
-            failed = _bring_in(context, paths, base, mirror=mirror)
+        # One pass more once the watch stands: what changed before it would be seen by nobody.
+        stands = False
+        for changes in watchfiles.watch(*paths, raise_interrupt=False, rust_timeout=500, yield_on_timeout=True):
+            if changes or not stands:
+                failed = _bring_in(context, paths, base, mirror=mirror)
+            stands = True
     if failed:
         raise click.exceptions.Exit(1)
 

@@ -8,7 +8,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, NoReturn
 
 from common.domain import fencing
 from common.domain.codes import FailureCode, JobState
@@ -118,7 +118,7 @@ class _Attempt:
             try:
                 self._work()
             except LeaseLost:
-                return self._leave()
+                self._leave()
             except SliceOver:
                 return self._hand_over()
             except (Transient, Misconfigured):
@@ -287,20 +287,13 @@ class _Attempt:
 
     def _hand_over(self) -> Verdict:
         """The slice is over: what is written stays, and the same change is announced again for the rest of it."""
-        if self._transact(fencing.release, self.token, self.ports.clock.now(), refund=True) == "lease_lost":
-            return self._leave()
+        self._transact(fencing.release, self.token, self.ports.clock.now(), refund=True)
         self.ports.announce(self.change)
         self.ports.step("continuation")
         return "continued"
 
-    def _leave(self) -> Verdict:
-        """Another worker owns the object. What this one wrote is discarded where it can never answer again.
-
-        Raises Busy unless the job has its end: the owner may be at another job, so this message has to come back.
-        """
+    def _leave(self) -> NoReturn:
+        """Another worker, perhaps at another job, owns the object: discard what can never answer, and come again."""
         if fencing.is_settled_past(self.ports.catalog.object(self.change.ref), self.change.generation):
             self.sweeping.discard()
-        job = self.ports.catalog.job(self.change.ref.base, self.change.job_id)
-        if job is None or not job.terminal:
-            raise Busy(f"object {self.change.ref.key} was taken over")
-        return "lease_lost"
+        raise Busy(f"object {self.change.ref.key} was taken over")

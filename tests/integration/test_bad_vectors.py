@@ -1,5 +1,5 @@
-"""The cases VEC-01 and UPS-01 through the whole of ingest: vectors that are no direction, and a point that no request can
-carry, fail their own document and nothing else.
+"""The cases VEC-01 and UPS-01 through the whole of ingest: vectors that are no direction, and a point that no request
+can carry, fail their own document and nothing else.
 """
 
 import json

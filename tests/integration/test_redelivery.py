@@ -1,4 +1,4 @@
-"""The cases RED-01 and ORD-01 through the whole of ingest: deliveries that come again, too early or in the wrong order."""
+"""The cases RED-01 and ORD-01 through the whole of ingest: deliveries that come again, or in the wrong order."""
 
 import math
 from itertools import count
