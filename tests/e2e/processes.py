@@ -1,5 +1,5 @@
-"""What the deployed shape is made of, each in its own process or on its own port: functions under functions-framework, a
-topic with a push subscription, a bucket that publishes, and a Qdrant server's REST surface.
+"""What the deployed shape is made of, each in its own process or on its own port: functions of functions-framework, a
+topic with a push subscription, a bucket that tells of its changes, and the REST surface of a Qdrant server.
 """
 
 import json

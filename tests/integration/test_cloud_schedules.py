@@ -136,6 +136,21 @@ class CloudSchedules(RuleBasedStateMachine):
         self.machine.let(self.one(data), boundaries)
 
     @precondition(lambda self: self.machine.workers)
+    @rule(data=st.data(), parts=PARTS, gone=st.booleans())
+    def overtake(self, data: st.DataObject, parts: int, gone: bool) -> None:
+        """While one sleeps past its lease, its object changes and all that is on the way is delivered."""
+        ref = self.one(data).change.ref
+        self.machine.clock.advance(61.0)
+        stat = self.machine.store.stat(ref)
+        if gone and stat is not None:
+            self.machine.store.delete(ref, stat.generation)
+        else:
+            self.version += 1
+            name = ref.name.removesuffix(".md")
+            self.past.append(self.machine.put(name, content(name, self.version, parts)))
+        self.machine.drain_around_sleepers()
+
+    @precondition(lambda self: self.machine.workers)
     @rule(data=st.data())
     def kill(self, data: st.DataObject) -> None:
         self.machine.kill(self.one(data))

@@ -9,7 +9,7 @@ from common.domain.errors import Busy
 from common.domain.objects import ObjectChange, ObjectRef
 from common.domain.search import Search
 from tests.integration.cloud_machine import CloudMachine, CountingEmbedder
-from tests.integration.one_machine import BASE
+from tests.integration.one_machine import BASE, content
 
 ACK_DEADLINE = 600
 JOB_SECONDS = 700
@@ -185,3 +185,33 @@ def test_the_older_version_held_at_any_boundary_while_the_newer_one_passes_it():
         machine.drain()
         only_the_new_price_is_left(machine, older="indexed" if was and was.terminal else "superseded")
     assert {"begin", "read", "embed", "before upsert", "upsert", "documents", "publish", "sweep"} <= set(held_at)
+
+
+def test_a_repair_leaves_alone_what_a_slow_worker_has_written_so_far():
+    """Its lease ran out but nobody took the object over: it still owns it, and will publish what it wrote."""
+    machine = CloudMachine(windows=False)
+    change = machine.put("um", content("um", 1, 40))
+    worker = machine.start(machine.mail.pop())
+    while worker.at != "upsert":
+        assert worker.resume()
+    machine.clock.advance(61)
+    machine.runtime.reconcile.run(BASE, repair=True, yes=False)
+    machine.let(worker)
+    machine.drain()
+    assert machine.job(change).state == "indexed"
+    machine.check()
+
+
+def test_a_repair_ends_a_job_whose_event_was_lost_and_whose_version_is_past():
+    """Otherwise every scheduled repair would bring the current version in anew and find the same job stuck."""
+    machine = CloudMachine()
+    machine.runtime.manage.upload(BASE, "um.md", content("um", 1, 2), "")
+    machine.mail.clear()
+    machine.runtime.manage.upload(BASE, "um.md", content("um", 2, 2), "")
+    machine.names.add("um")
+    machine.drain()
+    machine.clock.advance(601)
+    assert machine.runtime.reconcile.run(BASE, repair=True, yes=False)["stuck"] == 1
+    machine.drain()
+    machine.clock.advance(601)
+    machine.check()

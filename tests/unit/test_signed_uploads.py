@@ -11,6 +11,7 @@ import pytest
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from google.auth import compute_engine
 from google.auth.credentials import AnonymousCredentials
 from google.auth.crypt import RSASigner
@@ -19,7 +20,7 @@ from google.oauth2 import service_account
 
 from common.adapters.frozen_clock import FrozenClock
 from common.adapters.gcs.calls import connect as connect_gcs
-from common.adapters.gcs.signing import CLOUD_PLATFORM, signer_of
+from common.adapters.gcs.signing import CLOUD_PLATFORM, process_signer, signer_of
 from common.adapters.gcs_objects import GcsObjectStore
 from common.adapters.memory_generations import MemoryGenerations
 from common.adapters.s3.calls import connect as connect_s3
@@ -141,6 +142,22 @@ def test_what_iam_refuses_to_sign_is_unavailable_and_names_the_role():
     store = gcs(lambda: signer_of(instance(), Google(status=403)))
     with pytest.raises(Unavailable, match="serviceAccountTokenCreator"):
         store.signed_upload(REF, "text/markdown", 1234)
+
+
+def test_the_process_signs_with_the_key_it_is_given(tmp_path, monkeypatch):
+    pem = KEY.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
+    account = {"type": "service_account", "client_email": EMAIL, "private_key": pem, "token_uri": "https://token.test"}
+    file = tmp_path / "account.json"
+    file.write_text(json.dumps(account))
+    monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(file))
+    assert process_signer().scopes == [CLOUD_PLATFORM]
+    check_signature(gcs(process_signer).signed_upload(REF, "text/markdown", 1234))
+
+
+def test_a_process_without_credentials_is_misconfigured(tmp_path, monkeypatch):
+    monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(tmp_path / "missing.json"))
+    with pytest.raises(Misconfigured, match="service account"):
+        process_signer()
 
 
 def test_a_persons_credentials_cannot_sign():
