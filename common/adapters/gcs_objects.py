@@ -88,10 +88,11 @@ class GcsObjectStore:
         with translated(f"{ref.key} cannot be removed"):
             try:
                 self._bucket.delete_blob(ref.key, if_generation_match=generation, **self._options)
-            except NotFound:
-                return False
-            except PreconditionFailed as error:
-                raise Superseded(f"{ref.key} is no longer at generation {generation}.") from error
+            except (NotFound, PreconditionFailed) as error:
+                missed = self._missed(ref, generation)
+                if isinstance(missed, ObjectGone):
+                    return False
+                raise missed from error
         return True
 
     def list(self, base: str) -> Iterator[ObjectStat]:
@@ -158,13 +159,13 @@ class GcsObjectStore:
         return sink.content()
 
     def _missed(self, ref: ObjectRef, generation: int) -> Exception:
-        """Why a version that was current a moment ago could not be read."""
+        """Why a version that was current a moment ago could not be read or removed."""
         found = self._current(ref)
         if found is None:
             return ObjectGone(f"{ref.key} is gone.")
         if found.generation != generation:
             return _superseded(ref, found.generation, generation)
-        return Unavailable(f"{ref.key} is there and cannot be read.")
+        return Unavailable(f"{ref.key} is there, and the bucket denies it.")
 
     def _root(self) -> tuple[Sequence[str], Sequence[str]]:
         """The folders at the bucket's root, without their slash, and the objects beside them, each by name."""
