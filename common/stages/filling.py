@@ -33,7 +33,8 @@ class Filled:
 class Filling:
     """One attempt at writing one object's passages, with what it has measured so far.
 
-    `keep_lease(done, total)` is called before every write and raises LeaseLost.
+    `keep_lease(done, total)` is called before every write and raises LeaseLost; `end_slice(done, total)` after every
+    write but the last, and raises SliceOver: a slice writes something, and all that it embedded.
     """
 
     change: ObjectChange
@@ -41,6 +42,7 @@ class Filling:
     catalog: Catalog
     clock: Clock
     keep_lease: Callable[[int, int], None]
+    end_slice: Callable[[int, int], None]
     step: Callable[[str], None]
     new_passages: int = 0
     embedded_tokens: int = 0
@@ -72,6 +74,8 @@ class Filling:
         done = len(made) - len(missing)
         for start in range(0, len(missing), BATCH):
             batch = missing[start : start + BATCH]
+            if start:
+                self.end_slice(done, len(made))
             self._embed([d for d in batch if d.identity not in vectors], vectors, target)
             self.keep_lease(done, len(made))
             since = time.perf_counter()

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import Final, NoReturn
 
 from common.domain import fencing
-from common.domain.codes import FailureCode, JobState
 from common.domain.documents import Parsed
 from common.domain.errors import (
     Busy,
@@ -25,6 +24,7 @@ from common.domain.errors import (
 )
 from common.domain.fencing import Result, Verdict
 from common.domain.objects import ObjectChange, ignored_name
+from common.domain.outcomes import outcome
 from common.domain.records import Decision, DocumentRecord, Held, JobRecord, touched
 from common.domain.writeback import Told, told_of
 from common.ports import Catalog, Clock, ObjectStore, Parser, VectorIndex
@@ -85,16 +85,6 @@ def _skip(change: ObjectChange, ports: IngestPorts, reason: str) -> Verdict:
     return ports.catalog.transact(change.ref, change.job_id, decide)
 
 
-def _outcome(passages: int, tokens: int, warnings: tuple[str, ...]) -> tuple[JobState, FailureCode | None, str, str]:
-    """State, code, reason and next step of a file that could be read."""
-    if passages:
-        return "indexed", None, "", ""
-    if tokens:
-        reason = warnings[0] if warnings else "Nothing in the file can be embedded."
-        return "skipped", "UNSUPPORTED", reason, "Upload the text that people would ask about."
-    return "empty", None, "The file holds no text.", "Upload a version with text if it should answer questions."
-
-
 class _Attempt:
     """One claim of one change by one worker, named by its token."""
 
@@ -104,7 +94,8 @@ class _Attempt:
         self.token = uuid.uuid4().hex
         self.renewed = ports.clock.now()
         self.slice_ends = self.renewed + ports.slice_seconds
-        self.filling = Filling(change, ports.index, ports.catalog, ports.clock, self._keep_lease, ports.step)
+        leases = self._keep_lease, self._end_slice
+        self.filling = Filling(change, ports.index, ports.catalog, ports.clock, *leases, ports.step)
         self.sweeping = Sweeping(change, ports.index, ports.catalog)
 
     def run(self) -> Verdict:
@@ -202,23 +193,29 @@ class _Attempt:
         return parsed
 
     def _keep_lease(self, done: int, total: int) -> None:
-        """Read the lease before a write; renew it, with the progress, when it is time; end the slice when it is due."""
+        """Read the lease before a write; renew it, with the progress, when it is time."""
         now = self.ports.clock.now()
-        over = 0 < done < total and (now >= self.slice_ends or self.ports.stopping())
-        if not over and now - self.renewed < PROGRESS_SECONDS:
-            if not fencing.holds_lease(self.ports.catalog.object(self.change.ref), self.token):
-                raise LeaseLost(self.change.ref.key)
-            return
+        if now - self.renewed >= PROGRESS_SECONDS:
+            self._renew(now, done, total)
+        elif not fencing.holds_lease(self.ports.catalog.object(self.change.ref), self.token):
+            raise LeaseLost(self.change.ref.key)
+
+    def _end_slice(self, done: int, total: int) -> None:
+        """Checkpoint and stop once the slice's time is over, with everything that was embedded written."""
+        now = self.ports.clock.now()
+        if now >= self.slice_ends or self.ports.stopping():
+            self._renew(now, done, total)
+            raise SliceOver
+
+    def _renew(self, now: float, done: int, total: int) -> None:
         spent = self.filling.spent()
         self._require(self._transact(fencing.renew, self.token, now, done=done, total=total, spent=spent))
         self.renewed = now
-        if over:
-            raise SliceOver
 
     def _result(self, documents: Iterable[DocumentRecord], warnings: tuple[str, ...], size: int) -> Result:
         listed = tuple(documents)
         passages = sum(d.passages for d in listed)
-        state, code, reason, next_step = _outcome(passages, sum(d.tokens_in_source for d in listed), warnings)
+        state, code, reason, next_step = outcome(passages, sum(d.tokens_in_source for d in listed), warnings)
         return Result(
             state=state,
             code=code,

