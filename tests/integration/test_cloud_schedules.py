@@ -24,6 +24,7 @@ NAMES = st.sampled_from(["um", "dois", "tres"])
 PARTS = st.sampled_from([0, 1, 2, 3, 3, 40])
 """The last needs two batches, so that it can be held, stopped or killed between them."""
 FORGIVING = 50
+HELD_AT = ["embed", "before upsert", "upsert", "before put_documents", "documents", "publish", "before sweep", "sweep"]
 
 
 @contextmanager
@@ -73,59 +74,74 @@ class CloudSchedules(RuleBasedStateMachine):
                 worker.kill()
             self.stack.close()
 
-    @rule(name=NAMES, parts=PARTS, through_manage=st.booleans())
-    def write(self, name: str, parts: int, through_manage: bool) -> None:
+    @rule(name=NAMES, parts=PARTS, how=st.sampled_from(["store", "store", "manage", "broken", "same"]))
+    def write(self, name: str, parts: int, how: str) -> None:
         self.version += 1
         data = content(name, self.version, parts)
-        if through_manage:
+        stat = self.machine.store.stat(ObjectRef(BASE, f"{name}.md"))
+        if how == "same" and stat is not None:
+            data = self.machine.store.read(stat.ref, stat.generation, 0)
+        if how == "broken":
+            self.machine.put(name, b"\x00\x01binary")
+        elif how == "store":
+            self.past.append(self.machine.put(name, data))
+        else:
             self.machine.names.add(name)
             self.machine.runtime.manage.upload(BASE, f"{name}.md", data, "")
-        else:
-            self.past.append(self.machine.put(name, data))
 
-    @rule(name=NAMES)
-    def write_what_cannot_be_read(self, name: str) -> None:
-        self.machine.put(name, b"\x00\x01binary")
-
-    @rule(name=NAMES)
-    def upload_the_same_again(self, name: str) -> None:
+    @rule(name=NAMES, how=st.sampled_from(["store", "store", "manage", "reset"]))
+    def delete(self, name: str, how: str) -> None:
         stat = self.machine.store.stat(ObjectRef(BASE, f"{name}.md"))
-        if stat is not None:
-            data = self.machine.store.read(stat.ref, stat.generation, 0)
-            self.machine.runtime.manage.upload(BASE, stat.ref.name, data, "")
-
-    @rule(name=NAMES, through_manage=st.booleans())
-    def delete(self, name: str, through_manage: bool) -> None:
-        stat = self.machine.store.stat(ObjectRef(BASE, f"{name}.md"))
-        if through_manage:
-            try:
-                self.machine.runtime.manage.delete(BASE, f"{name}.md")
-            except Refused as refused:
-                assert refused.status == 404
-        elif stat is not None:
-            self.machine.store.delete(stat.ref, stat.generation)
-
-    @rule()
-    def reset(self) -> None:
+        manage = self.machine.runtime.manage
         try:
-            self.machine.runtime.manage.reset(BASE)
+            if how == "manage":
+                manage.delete(BASE, f"{name}.md")
+            elif how == "reset":
+                manage.reset(BASE)
+            elif stat is not None:
+                self.machine.store.delete(stat.ref, stat.generation)
         except Refused as refused:
             assert refused.status == 404
 
     @precondition(lambda self: self.past)
     @rule(data=st.data())
-    def an_old_version_is_purged(self, data: st.DataObject) -> None:
+    def purge_an_old_version(self, data: st.DataObject) -> None:
         """A versioned bucket tells of it long after another version took its place, and names no successor."""
         old = self.past.pop(data.draw(st.integers(0, len(self.past) - 1)))
         current = self.machine.store.stat(old.ref)
         if current is None or current.generation != old.generation:
             self.machine.mail.append(ObjectChange("delete", old.ref, old.generation))
 
-    @precondition(lambda self: self.machine.mail and len(self.machine.workers) < 3)
-    @rule(data=st.data(), boundaries=st.none() | st.integers(0, 14))
-    def deliver(self, data: st.DataObject, boundaries: int | None) -> None:
+    def deliver_one(self, data: st.DataObject, boundaries: int | None) -> None:
         change = self.machine.mail.pop(data.draw(st.integers(0, len(self.machine.mail) - 1)))
         self.machine.let(self.machine.start(change), boundaries)
+
+    @precondition(lambda self: self.machine.mail)
+    @rule(data=st.data())
+    def deliver(self, data: st.DataObject) -> None:
+        self.deliver_one(data, None)
+
+    @precondition(lambda self: self.machine.mail and len(self.machine.workers) < 3)
+    @rule(data=st.data(), boundaries=st.integers(0, 30))
+    def deliver_and_hold(self, data: st.DataObject, boundaries: int) -> None:
+        self.deliver_one(data, boundaries)
+
+    @precondition(lambda self: len(self.machine.workers) < 3)
+    @rule(name=NAMES, parts=st.sampled_from([1, 3, 40]), at=st.sampled_from(HELD_AT), overtaken=st.booleans())
+    def write_and_hold(self, name: str, parts: int, at: str, overtaken: bool) -> None:
+        """A new version whose worker stands where most can go wrong, asleep past its lease if `overtaken`."""
+        self.version += 1
+        change = self.machine.put(name, content(name, self.version, parts))
+        self.past.append(change)
+        self.machine.mail.remove(change)
+        worker = self.machine.start(change)
+        while worker.at != at and self.machine.let(worker, 1):
+            pass
+        if overtaken and not worker.ended:
+            self.machine.clock.advance(61.0)
+            self.version += 1
+            self.past.append(self.machine.put(name, content(name, self.version, 2)))
+            self.machine.drain_around_sleepers()
 
     def one(self, data: st.DataObject) -> Worker:
         return self.machine.workers[data.draw(st.integers(0, len(self.machine.workers) - 1))]
@@ -151,24 +167,26 @@ class CloudSchedules(RuleBasedStateMachine):
         self.machine.drain_around_sleepers()
 
     @precondition(lambda self: self.machine.workers)
-    @rule(data=st.data())
-    def kill(self, data: st.DataObject) -> None:
-        self.machine.kill(self.one(data))
-
-    @precondition(lambda self: self.machine.workers)
-    @rule(data=st.data())
-    def tell_to_stop(self, data: st.DataObject) -> None:
-        self.one(data).told_to_stop = True
-
-    @precondition(lambda self: self.machine.workers)
-    @rule(data=st.data())
-    def deliver_again_while_it_runs(self, data: st.DataObject) -> None:
-        self.machine.mail.append(self.one(data).change)
+    @rule(data=st.data(), how=st.sampled_from(["kill", "stop", "deliver again"]))
+    def disturb(self, data: st.DataObject, how: str) -> None:
+        worker = self.one(data)
+        if how == "kill":
+            self.machine.kill(worker)
+        elif how == "stop":
+            worker.told_to_stop = True
+        else:
+            self.machine.mail.append(worker.change)
 
     @precondition(lambda self: self.machine.mail)
     @rule(data=st.data())
     def duplicate(self, data: st.DataObject) -> None:
         self.machine.mail.append(self.machine.mail[data.draw(st.integers(0, len(self.machine.mail) - 1))])
+
+    @rule()
+    def repair(self) -> None:
+        """The scheduled run, whatever is going on."""
+        if self.machine.catalog.base(BASE) is not None:
+            self.machine.runtime.reconcile.run(BASE, repair=True, yes=True)
 
     @rule(seconds=st.sampled_from([0.5, 10.0, 31.0, 61.0]))
     def wait(self, seconds: float) -> None:
