@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
+from uuid import UUID
 
 from qdrant_edge import (
     CountRequest,
@@ -64,6 +65,7 @@ class Shard:
         self.dimension = dimension
         self._engine = engine
         self._places: dict[str, Place] = {}
+        self._names: dict[int, str] = {}
         self._remembered = remembered
 
     def upsert(self, points: Sequence[Point]) -> None:
@@ -142,7 +144,19 @@ class Shard:
         asked = [query for query in queries if query is not None]
         with _translated():
             answers = iter(self._engine.query_batch(QueryBatchRequest(asked)) if asked else ())
-        return [None if query is None else [(str(hit.id), hit.score) for hit in next(answers)] for query in queries]
+        name = self._name
+        return [None if query is None else [(name(hit.id), hit.score) for hit in next(answers)] for query in queries]
+
+    def _name(self, point: int | UUID | str) -> str:
+        """The id as text, remembered: writing out 160 of them costs a tenth of a look-up."""
+        if not isinstance(point, UUID):
+            return str(point)
+        known = self._names.get(point.int)
+        if known is None:
+            if len(self._names) >= self._remembered:
+                self._names = {}
+            known = self._names[point.int] = str(point)
+        return known
 
     def _places_of(self, ids: Collection[str]) -> Mapping[str, Place]:
         """Remembered, because reading four fields of a hundred payloads takes longer than the look-up itself."""
