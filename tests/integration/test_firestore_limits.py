@@ -170,7 +170,6 @@ def test_an_ingest_costs_five_writes_and_six_with_its_announcement(ports, meter)
     meter.reset()
     ports.catalog.transact(ref, again.job_id, lambda held: fencing.enqueue(held, again, 1.0))
     assert ingest(again, ports) == "started"
-    moved_and_dropped = {"kb_jobs": 1, "kb_documents": 2}
     # The epoch moves twice: when the new version answers, and when the old one's passages no longer count.
     assert meter.collections() == {"kb_objects": 4, "kb_epochs": 2, "kb_jobs": 1, "kb_documents": 2}
 
