@@ -30,6 +30,7 @@ from common.domain.writeback import Told, told_of
 from common.ports import Catalog, Clock, ObjectStore, Parser, VectorIndex
 from common.stages.filling import Filling
 from common.stages.quota import Quota
+from common.stages.shared_ids import shared_id_warnings
 from common.stages.spaces import Spaces
 from common.stages.sweeping import Sweeping
 
@@ -162,7 +163,8 @@ class _Attempt:
         for _ in range(3):
             targets = self.ports.spaces.writing(self.change.ref.base)
             filled = [self.filling.fill(parsed, target) for target in targets]
-            documents, warnings = filled[0].documents, (*parsed.warnings, *filled[0].warnings)
+            documents = filled[0].documents
+            warnings = (*parsed.warnings, *filled[0].warnings, *shared_id_warnings(self.ports.catalog, documents))
             self.ports.catalog.put_documents(self.change.ref, self.change.generation, documents)
             self.ports.step("documents")
             result = self._result(documents, warnings, len(data))

@@ -123,6 +123,17 @@ def test_a_newer_upload_wins_over_a_delete(machine):
     machine.check({"um": (2, 2)})
 
 
+def test_an_id_of_two_documents_keeps_both_and_warns_on_the_later_job(machine):
+    text = b"---\nid: pagamentos\n---\n\nTexto sobre pagamentos de contas e boletos."
+    first = put(machine, "um", text)
+    machine.settle()
+    later = put(machine, "dois", text)
+    machine.settle()
+    assert not any(w.startswith("The id") for w in job(machine, first).warnings)
+    assert any("pagamentos" in w and "um.md" in w for w in job(machine, later).warnings)
+    assert [d.source for d in machine.runtime.catalog.documents(BASE)] == ["dois.md", "um.md"]
+
+
 def test_reset_empties_the_base_and_keeps_it(machine):
     for name in ("um", "dois"):
         put(machine, name, content(name, 1, 2))

@@ -13,7 +13,6 @@ from common.domain.titles import default_keywords, file_title, short_title
 
 _TENANT_KEYS: Final = frozenset({"base", "bases", "tenant", "tenant_id", "affiliate", "affiliate_id"})
 _KNOWN_KEYS: Final = frozenset({"id", "title", "category", "keywords", "pinned", "aliases", "tags"})
-_YES: Final = frozenset({"true", "yes", "on", "1", "sim", "s\u00ed"})
 
 
 def parse_markdown(data: bytes, name: str) -> Parsed:
@@ -35,7 +34,7 @@ def parse_markdown(data: bytes, name: str) -> Parsed:
         kind="markdown",
         category=_word(values.get("category")),
         keywords=_words(values.get("keywords")) or default_keywords(title, headings),
-        pinned=_word(values.get("pinned")).lower() in _YES,
+        pinned=_word(values.get("pinned")).lower() == "true",
         external_id=_word(values.get("id")) or without_extension(name),
         aliases=_words(values.get("aliases")),
         tags=tuple(tag.removeprefix("#") for tag in _words(values.get("tags"))),
