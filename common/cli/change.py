@@ -13,6 +13,7 @@ import click
 from common.cli.api import Api, header_text, route, rows
 from common.cli.output import Context
 from common.cli.read import base_option
+from common.cli.stopping import until_signalled
 from common.domain.codes import TERMINAL
 from common.domain.objects import ignored_name
 
@@ -72,8 +73,8 @@ def ingest(context: Context, paths: tuple[Path, ...], base: str, mirror: bool, w
         import watchfiles  # noqa: PLC0415 - only who watches needs it
 
         # One pass more once the watch stands: what changed before it would be seen by nobody.
-        stands = False
-        for changes in watchfiles.watch(*paths, raise_interrupt=False, rust_timeout=500, yield_on_timeout=True):
+        stands, stopping = False, until_signalled()
+        for changes in watchfiles.watch(*paths, stop_event=stopping, rust_timeout=500, yield_on_timeout=True):
             if changes or not stands:
                 failed = _bring_in(context, paths, base, mirror=mirror)
             stands = True

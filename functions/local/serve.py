@@ -1,7 +1,6 @@
 """`fichario up`: one process, one port, the folder watched and the queue worked, until it is told to stop."""
 
 import secrets
-import signal
 import socket
 import threading
 from collections.abc import Callable
@@ -9,10 +8,10 @@ from dataclasses import dataclass
 from hmac import compare_digest
 from importlib.metadata import version
 from os import getpid
-from types import FrameType
 from typing import Any, Final
 
 from common.adapters.data_folder import Server
+from common.cli.stopping import until_signalled
 from common.domain.errors import Misconfigured
 from common.identity import Authenticate, Headers, Identity
 from common.runtime import LocalRuntime
@@ -41,7 +40,7 @@ def serve(asked: Serving, stopping: threading.Event | None = None) -> None:
 
     Raises DataFolderError when the folder is locked or damaged, Misconfigured for a model or port that cannot be used.
     """
-    stopping = stopping or _until_signalled()
+    stopping = stopping or until_signalled()
     key = secrets.token_urlsafe(32)
     listening = _listen(asked.port)
     try:
@@ -114,14 +113,3 @@ def _other_models(runtime: LocalRuntime) -> list[str]:
     """What to say of bases whose live collection was built with another model than the configured one (RULES 18)."""
     found = [runtime.spaces.refusal(record.base) for record in runtime.catalog.bases()]
     return [problem for problem in found if problem]
-
-
-def _until_signalled() -> threading.Event:
-    stopping = threading.Event()
-
-    def stop(_number: int, _frame: FrameType | None) -> None:
-        stopping.set()
-
-    signal.signal(signal.SIGTERM, stop)
-    signal.signal(signal.SIGINT, stop)
-    return stopping

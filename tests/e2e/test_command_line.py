@@ -100,6 +100,6 @@ def test_watching_goes_on_with_every_change(fichario, tmp_path):
         later = json.loads(watching.stdout.readline())
         while "b.md" not in {row["source"] for row in later["documents"] if row["state"] == "indexed"}:
             later = json.loads(watching.stdout.readline())
-        watching.send_signal(signal.SIGINT)
-        watching.stdout.read()
+        watching.send_signal(signal.SIGTERM)
+        assert watching.wait(timeout=60) == 0
     assert {row["source"] for row in fichario.json("documents", "--base", "x")["documents"]} == {"a.md", "b.md"}
