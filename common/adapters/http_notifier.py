@@ -48,10 +48,15 @@ class HttpNotifier:
         thread = threading.Thread(target=exchange.run, name="write-back", daemon=True)
         thread.start()
         thread.join(seconds)
-        late = thread.is_alive()
+        # Taken before the cut: a header that is broken off by it would read like a finished one.
+        late, reply, failed = thread.is_alive(), exchange.reply, exchange.failed
         if late:
             exchange.cut()
-        return exchange.answer(seconds, late=late)
+        if reply is not None:
+            return reply
+        if late or isinstance(failed, TimeoutError):
+            raise Unavailable(f"did not answer within {seconds:.1f} s")
+        raise Unavailable(f"could not be reached ({type(failed).__name__})") from failed
 
     def _connection(self, origin: Origin, seconds: float) -> HTTPConnection:
         scheme, host, port = origin
@@ -67,14 +72,14 @@ class _Exchange:
         self._notice = notice
         self._connection = connection
         self._socket: socket | None = None
-        self._reply: NoticeReply | None = None
-        self._failed: Exception | None = None
+        self.reply: NoticeReply | None = None
+        self.failed: Exception | None = None
 
     def run(self) -> None:
         try:
             self._ask()
         except (OSError, HTTPException, ValueError) as error:
-            self._failed = error
+            self.failed = error
         finally:
             self._connection.close()
 
@@ -83,14 +88,6 @@ class _Exchange:
         if self._socket is not None:
             with suppress(OSError):  # it has just ended by itself
                 socket.shutdown(self._socket, SHUT_RDWR)
-
-    def answer(self, seconds: float, *, late: bool) -> NoticeReply:
-        """What was answered. Raises Unavailable."""
-        if self._reply is not None:
-            return self._reply
-        if late or isinstance(self._failed, TimeoutError):
-            raise Unavailable(f"did not answer within {seconds:.1f} s")
-        raise Unavailable(f"could not be reached ({type(self._failed).__name__})") from self._failed
 
     def _ask(self) -> None:
         notice, connection = self._notice, self._connection
@@ -103,8 +100,8 @@ class _Exchange:
         target = (where.path or "/") + (f"?{where.query}" if where.query else "")
         connection.request(notice.method, target, json.dumps(notice.body).encode(), {**headers, "Connection": "close"})
         with connection.getresponse() as response:
-            self._reply = NoticeReply(response.status)
-            self._reply = NoticeReply(response.status, _json_object(response.read(MAX_ANSWER)))
+            self.reply = NoticeReply(response.status)
+            self.reply = NoticeReply(response.status, _json_object(response.read(MAX_ANSWER)))
 
 
 def _json_object(body: bytes) -> Mapping[str, Any]:
