@@ -20,6 +20,7 @@ from common.loading import Models, WorkerParser
 from common.ports import Catalog, Clock, Embedder, Message, Parser, VectorIndex
 from common.runtime import Asking, Bucket, LocalRuntime, Runtime, Work, asking, working
 from common.settings import Settings, read_settings
+from common.stages.patience import Patience
 
 if TYPE_CHECKING:
     from qdrant_client import QdrantClient
@@ -110,7 +111,8 @@ def cloud_asking(
     """Google Cloud, for questions alone: Firestore and a Qdrant server."""
     catalog, index = _firestore(settings), _qdrant(settings, qdrant)
     models = Models(settings.models, settings.model, embedder)
-    return asking(settings, SystemClock(), catalog, index, models, index.close)
+    patience = Patience("the catalog and the index", settings.kb_deadline_seconds)
+    return asking(settings, SystemClock(), catalog, index, models, index.close, patience.run)
 
 
 def cloud_runtime(

@@ -16,16 +16,21 @@ from common.loading import Models
 from common.models import gate_constants
 from common.ports import Catalog, Clock, ObjectStore, Parser, PullQueue, VectorIndex
 from common.settings import Settings
-from common.stages.answers import Answers
-from common.stages.caching import EpochMemory, QuestionCache
+from common.stages.answers import Answers, Within, at_once
+from common.stages.caching import EpochMemory, Epochs
+from common.stages.candidates import Candidates
 from common.stages.fit import GateFit
 from common.stages.ingest import IngestPorts
 from common.stages.listing import Listing
 from common.stages.manage import Manage
+from common.stages.patience import Patience
 from common.stages.quota import Quota
 from common.stages.reconcile import Reconcile
+from common.stages.rerank import Reordering
 from common.stages.search import Searcher
+from common.stages.several import SeveralBases
 from common.stages.spaces import Spaces
+from common.stages.vectors import QuestionVectors
 from common.stages.writeback import Callee, WriteBack
 
 if TYPE_CHECKING:
@@ -48,6 +53,7 @@ class Asking:
     index: VectorIndex
     spaces: Spaces
     answers: Answers
+    several: SeveralBases
     listing: Listing
     authenticate: Authenticate
     ready: Callable[[], Mapping[str, Any]]
@@ -99,9 +105,15 @@ class Work:
 
 
 def asking(
-    settings: Settings, clock: Clock, catalog: Catalog, index: VectorIndex, models: Models, close: Callable[[], None]
+    settings: Settings,
+    clock: Clock,
+    catalog: Catalog,
+    index: VectorIndex,
+    models: Models,
+    close: Callable[[], None],
+    within: Within = at_once,
 ) -> Asking:
-    """The query side."""
+    """The query side. `within` bounds a look-up where the catalog and the index are other machines."""
     spaces = Spaces(
         catalog=catalog,
         index=index,
@@ -116,14 +128,19 @@ def asking(
         gate=_shipped_gate,
     )
     cache = ProcessCache(clock, settings.kb_cache_ttl, settings.kb_cache_max_mb * MEGABYTE)
-    searcher = Searcher(catalog, index, spaces, settings.enable_knowledge_base, EpochMemory(), QuestionCache(cache))
+    patience = Patience("the embedding model", settings.kb_deadline_seconds / 2)
+    vectors = QuestionVectors(cache, spaces, patience)
+    searcher = Searcher(catalog, index, spaces, Candidates(catalog, index, EpochMemory()), vectors)
+    epochs = Epochs(catalog, clock, settings.kb_epoch_ttl)
+    answers = Answers(searcher, epochs, cache, Reordering(), settings.kb_deadline_seconds, within)
     return Asking(
         settings=settings,
         clock=clock,
         catalog=catalog,
         index=index,
         spaces=spaces,
-        answers=Answers(searcher, catalog, cache),
+        answers=answers,
+        several=SeveralBases(answers),
         listing=Listing(catalog),
         authenticate=_authenticate(settings, clock),
         ready=lambda: _readiness(models, catalog, index),
