@@ -14,7 +14,7 @@ from common.domain.uploads import SignedUpload
 from common.identity import Authenticate, loopback_only
 from common.loading import Models
 from common.models import gate_constants
-from common.ports import Catalog, Clock, ObjectStore, Parser, PullQueue, VectorIndex
+from common.ports import Catalog, Clock, ObjectStore, Parser, PullQueue, Reranker, VectorIndex
 from common.settings import Settings
 from common.stages.answers import Answers, Within, at_once
 from common.stages.caching import EpochMemory, Epochs
@@ -132,7 +132,7 @@ def asking(
     vectors = QuestionVectors(cache, spaces, patience)
     searcher = Searcher(catalog, index, spaces, Candidates(catalog, index, EpochMemory()), vectors)
     epochs = Epochs(catalog, clock, settings.kb_epoch_ttl)
-    answers = Answers(searcher, epochs, cache, Reordering(), settings.kb_deadline_seconds, within)
+    answers = Answers(searcher, epochs, cache, Reordering(_reranker(settings)), settings.kb_deadline_seconds, within)
     return Asking(
         settings=settings,
         clock=clock,
@@ -209,6 +209,15 @@ def _authenticate(settings: Settings, clock: Clock) -> Authenticate:
 
     found = RemoteKeys(settings.kb_jwks_url, clock) if settings.kb_jwks_url else SecretKey(settings.kb_jwt_secret)
     return JwtIdentity(found, clock, audience=settings.kb_jwt_audience, issuer=settings.kb_jwt_issuer)
+
+
+def _reranker(settings: Settings) -> Reranker | None:
+    """None where no model is named. Raises Misconfigured for an address or a key that cannot be used."""
+    if not (settings.kb_rerank_url and settings.kb_rerank_model):
+        return None
+    from common.adapters.openai_reranker import OpenaiReranker  # noqa: PLC0415 - brings TLS, see above
+
+    return OpenaiReranker(settings.kb_rerank_url, settings.kb_rerank_model, settings.kb_rerank_api_key)
 
 
 def _write_back(settings: Settings, catalog: Catalog, clock: Clock) -> WriteBack | None:

@@ -16,13 +16,35 @@ from functions.query.encode import encode_answer
 
 def router(runtime: Asking) -> Router:
     """The query function over one runtime."""
+    routes = [*_search(runtime), *_listings(runtime)]
+    if not runtime.settings.enable_knowledge_base:
+        routes = [replace(route, endpoint=_switched_off) for route in routes]
+    return Router(routes, runtime.authenticate, runtime.ready)
 
+
+def _search(runtime: Asking) -> list[Route]:
     def search(call: Call) -> Response:
         started = time.perf_counter()
         wanted = decode_search(json_body(call.request), runtime.settings)
         found = runtime.answers.answer(call.base, wanted)
         return answer(encode_answer(found, (time.perf_counter() - started) * 1000))
 
+    def several(call: Call) -> Response:
+        started = time.perf_counter()
+        asked, wanted = decode_several(json_body(call.request), runtime.settings)
+        for each in asked:
+            if not call.identity.allows(each.base, "read"):
+                raise Refused(403, "FORBIDDEN", f"This identity may not read base {each.base}.", "bases")
+        found = runtime.several.answer(asked, wanted)
+        return answer(encode_answer(found, (time.perf_counter() - started) * 1000))
+
+    return [
+        Route("POST", "/v1/bases/<base>/search", search, "read"),
+        Route("POST", "/v1/search", several, None),
+    ]
+
+
+def _listings(runtime: Asking) -> list[Route]:
     def bases(call: Call) -> Response:
         listed = [
             runtime.listing.base(record.base)
@@ -34,24 +56,10 @@ def router(runtime: Asking) -> Router:
     def links(call: Call) -> Response:
         return answer(runtime.listing.links(call.base, str(call.path["source"])))
 
-    def several(call: Call) -> Response:
-        started = time.perf_counter()
-        asked, wanted = decode_several(json_body(call.request), runtime.settings)
-        for each in asked:
-            if not call.identity.allows(each.base, "read"):
-                raise Refused(403, "FORBIDDEN", f"This identity may not read base {each.base}.", "bases")
-        found = runtime.several.answer(asked, wanted)
-        return answer(encode_answer(found, (time.perf_counter() - started) * 1000))
-
-    routes = [
-        Route("POST", "/v1/bases/<base>/search", search, "read"),
-        Route("POST", "/v1/search", several, None),
+    return [
         Route("GET", "/v1/bases", bases, None),
         Route("GET", "/v1/bases/<base>/documents/<source:source>/links", links, "read"),
     ]
-    if not runtime.settings.enable_knowledge_base:
-        routes = [replace(route, endpoint=_switched_off) for route in routes]
-    return Router(routes, runtime.authenticate, runtime.ready)
 
 
 def _switched_off(_: Call) -> Response:
