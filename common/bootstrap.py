@@ -19,7 +19,7 @@ from common.domain.objects import ObjectChange
 from common.domain.space import alias_name
 from common.loading import Models, WorkerParser
 from common.ports import Clock, Embedder, Message, Parser, VectorIndex
-from common.runtime import Asking, Bucket, LocalRuntime, Runtime, Work, asking, working
+from common.runtime import Asking, Bucket, LocalRuntime, Runtime, Work, asking, unusable, working
 from common.settings import Settings, read_settings
 
 if TYPE_CHECKING:
@@ -31,6 +31,20 @@ if TYPE_CHECKING:
     from common.adapters.sqlite.connection import Database
 
 LOCAL_BUCKET: Final = "local"
+
+
+def check_process(*, working: bool) -> None:
+    """What a function asks for when its process starts, before any client is opened; `working` unless it only answers
+    questions.
+
+    Raises Misconfigured with every problem, so that a wrong configuration never takes a request.
+    """
+    settings = _process_settings()
+    problems = unusable(settings, SystemClock(), working=working)
+    if working and settings.kb_mode == "cloud" and settings.cloud_bucket.provider == "s3":
+        problems += _without_boto3()
+    if problems:
+        raise Misconfigured("\n".join(problems))
 
 
 @lru_cache(maxsize=1)
@@ -175,7 +189,8 @@ def _s3(
     name: str, firestore: "FirestoreClient", announce: Callable[[ObjectChange], None], clock: Clock
 ) -> "S3ObjectStore":
     """S3 gives no generations: they are numbered in Firestore, and what S3 does not tell is announced."""
-    _need_boto3()
+    if problems := _without_boto3():
+        raise Misconfigured(*problems)
     from common.adapters.firestore.generations import FirestoreGenerations  # noqa: PLC0415 - one machine needs no cloud
     from common.adapters.s3.calls import connect  # noqa: PLC0415 - only a bucket of S3 needs it
     from common.adapters.s3_objects import S3ObjectStore  # noqa: PLC0415 - see above
@@ -183,9 +198,10 @@ def _s3(
     return S3ObjectStore(connect(), name, FirestoreGenerations(firestore), announce, clock)
 
 
-def _need_boto3() -> None:
-    if find_spec("boto3") is None:
-        raise Misconfigured("KB_BUCKET=s3://... needs boto3, which is not installed: pip install 'fichario[aws]'.")
+def _without_boto3() -> list[str]:
+    if find_spec("boto3") is not None:
+        return []
+    return ["KB_BUCKET=s3://... needs boto3, which is not installed: pip install 'fichario[aws]'."]
 
 
 def _qdrant(settings: Settings, client: "QdrantClient | None") -> VectorIndex:
@@ -199,6 +215,7 @@ def _fields(side: Asking) -> dict[str, Any]:
     return {field.name: getattr(side, field.name) for field in fields(side)}
 
 
+@lru_cache(maxsize=1)
 def _process_settings() -> Settings:
     settings = read_settings()
     logs.configure(settings.kb_log_level)
