@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from common.adapters.process_cache import ProcessCache
 from common.domain.chunking import CHUNKING_VERSION
+from common.domain.errors import Misconfigured
 from common.domain.lexical import LEXICAL_VERSION
 from common.domain.objects import ObjectChange, ObjectRef
 from common.domain.records import Gate
@@ -31,7 +32,7 @@ from common.stages.search import Searcher
 from common.stages.several import SeveralBases
 from common.stages.spaces import Spaces
 from common.stages.vectors import QuestionVectors
-from common.stages.writeback import Callee, WriteBack
+from common.stages.writeback import Callee, Notifier, WriteBack
 
 if TYPE_CHECKING:
     from common.adapters.data_folder import DataFolder
@@ -187,6 +188,22 @@ def working(side: Asking, bucket: Bucket, work: Work) -> dict[str, Any]:
     }
 
 
+def unusable(settings: Settings, clock: Clock, *, working: bool) -> list[str]:
+    """What is wrong with settings that are sound each by itself, found without asking anybody: who may ask, and where
+    write-back goes.
+    """
+    checks: list[Callable[[], object]] = [lambda: _authenticate(settings, clock)]
+    if working and settings.kb_writeback_enabled:
+        checks.append(lambda: _notifier(settings))
+    problems = []
+    for check in checks:
+        try:
+            check()
+        except Misconfigured as error:
+            problems.append(str(error))
+    return problems
+
+
 def _readiness(models: Models, catalog: Catalog, index: VectorIndex) -> dict[str, Any]:
     """What a ready function says of itself. Raises Misconfigured or Unavailable for what is not there."""
     model, bases = models.configured().space.model, catalog.bases()
@@ -224,12 +241,20 @@ def _write_back(settings: Settings, catalog: Catalog, clock: Clock) -> WriteBack
     """None unless it is switched on. Raises Misconfigured for an address that cannot be used."""
     if not settings.kb_writeback_enabled:
         return None
-    from common.adapters.http_notifier import HttpNotifier  # noqa: PLC0415 - brings TLS, which nothing else here needs
-
+    notifier = _notifier(settings)
     url, token_url = settings.kb_writeback_url, settings.kb_writeback_token_url
-    notifier = HttpNotifier({"KB_WRITEBACK_URL": url, "KB_WRITEBACK_TOKEN_URL": token_url})
     email, password = settings.kb_writeback_email, settings.kb_writeback_password
     return WriteBack(catalog, clock, notifier, Callee(url, token_url, email, password, settings.kb_collection_template))
+
+
+def _notifier(settings: Settings) -> Notifier:
+    from common.adapters.http_notifier import HttpNotifier  # noqa: PLC0415 - brings TLS, which nothing else here needs
+
+    addresses = {
+        "KB_WRITEBACK_URL": settings.kb_writeback_url,
+        "KB_WRITEBACK_TOKEN_URL": settings.kb_writeback_token_url,
+    }
+    return HttpNotifier(addresses)
 
 
 def _shipped_gate(space: EmbeddingSpace) -> Gate:
