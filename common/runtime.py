@@ -17,15 +17,19 @@ from common.loading import Models
 from common.models import gate_constants
 from common.ports import Catalog, Clock, ObjectStore, Parser, PullQueue, Reranker, VectorIndex
 from common.settings import Settings
-from common.stages.answers import Answers, Within, at_once
+from common.stages.addressing import Addressing
+from common.stages.answers import Answers, at_once
 from common.stages.caching import EpochMemory, Epochs
 from common.stages.candidates import Candidates
+from common.stages.contents import Library
 from common.stages.fit import GateFit
 from common.stages.ingest import IngestPorts
 from common.stages.listing import Listing
 from common.stages.manage import Manage
+from common.stages.neighbourhood import Neighbourhood, Within
 from common.stages.patience import Patience
 from common.stages.quota import Quota
+from common.stages.reading import Reading
 from common.stages.reconcile import Reconcile
 from common.stages.rerank import Reordering
 from common.stages.search import Searcher
@@ -56,6 +60,7 @@ class Asking:
     answers: Answers
     several: SeveralBases
     listing: Listing
+    reading: Reading
     authenticate: Authenticate
     ready: Callable[[], Mapping[str, Any]]
     close: Callable[[], None]
@@ -133,7 +138,10 @@ def asking(
     vectors = QuestionVectors(cache, spaces, patience)
     searcher = Searcher(catalog, index, spaces, Candidates(catalog, index, EpochMemory()), vectors)
     epochs = Epochs(catalog, clock, settings.kb_epoch_ttl)
-    answers = Answers(searcher, epochs, cache, Reordering(_reranker(settings)), settings.kb_deadline_seconds, within)
+    addressing, library = Addressing(catalog, index), Library(catalog)
+    reading = Reading(catalog, index, addressing, library, searcher.view, _bucket_path(settings))
+    reordering, neighbourhood = Reordering(_reranker(settings)), Neighbourhood(reading.related, within)
+    answers = Answers(searcher, epochs, cache, reordering, settings.kb_deadline_seconds, within, neighbourhood)
     return Asking(
         settings=settings,
         clock=clock,
@@ -142,7 +150,8 @@ def asking(
         spaces=spaces,
         answers=answers,
         several=SeveralBases(answers),
-        listing=Listing(catalog),
+        listing=Listing(catalog, addressing, library, searcher.view),
+        reading=reading,
         authenticate=_authenticate(settings, clock),
         ready=lambda: _readiness(models, catalog, index),
         close=close,
@@ -202,6 +211,11 @@ def unusable(settings: Settings, clock: Clock, *, working: bool) -> list[str]:
         except Misconfigured as error:
             problems.append(str(error))
     return problems
+
+
+def _bucket_path(settings: Settings) -> str:
+    """Where the files come from. Of a folder only the name: its whole path would tell whose machine this is."""
+    return settings.bucket.absolute().name if settings.kb_mode == "local" else f"gs://{settings.kb_bucket}"
 
 
 def _readiness(models: Models, catalog: Catalog, index: VectorIndex) -> dict[str, Any]:
