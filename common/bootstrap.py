@@ -21,6 +21,7 @@ from common.loading import Models, WorkerParser
 from common.ports import Clock, Embedder, Message, Parser, VectorIndex
 from common.runtime import Asking, Bucket, LocalRuntime, Runtime, Work, asking, unusable, working
 from common.settings import Settings, read_settings
+from common.stages.patience import Patience
 
 if TYPE_CHECKING:
     from google.cloud.firestore import Client as FirestoreClient
@@ -169,7 +170,8 @@ def _cloud_side(
 
     catalog, index = FirestoreCatalog(firestore, settings.kb_epoch_shards), _qdrant(settings, qdrant)
     models = Models(settings.models, settings.model, embedder)
-    return asking(settings, SystemClock(), catalog, index, models, index.close)
+    patience = Patience("the catalog and the index", settings.kb_deadline_seconds)
+    return asking(settings, SystemClock(), catalog, index, models, index.close, patience.run)
 
 
 def _firestore(settings: Settings) -> "FirestoreClient":

@@ -15,18 +15,27 @@ from common.domain.uploads import SignedUpload
 from common.identity import Authenticate, loopback_only
 from common.loading import Models
 from common.models import gate_constants
-from common.ports import Catalog, Clock, ObjectStore, Parser, PullQueue, VectorIndex
+from common.ports import Catalog, Clock, ObjectStore, Parser, PullQueue, Reranker, VectorIndex
 from common.settings import Settings
-from common.stages.answers import Answers
-from common.stages.caching import EpochMemory, QuestionCache
+from common.stages.addressing import Addressing
+from common.stages.answers import Answers, at_once
+from common.stages.caching import EpochMemory, Epochs
+from common.stages.candidates import Candidates
+from common.stages.contents import Library
 from common.stages.fit import GateFit
 from common.stages.ingest import IngestPorts
 from common.stages.listing import Listing
 from common.stages.manage import Manage
+from common.stages.neighbourhood import Neighbourhood, Within
+from common.stages.patience import Patience
 from common.stages.quota import Quota
+from common.stages.reading import Reading
 from common.stages.reconcile import Reconcile
+from common.stages.rerank import Reordering
 from common.stages.search import Searcher
+from common.stages.several import SeveralBases
 from common.stages.spaces import Spaces
+from common.stages.vectors import QuestionVectors
 from common.stages.writeback import Callee, Notifier, WriteBack
 
 if TYPE_CHECKING:
@@ -49,7 +58,9 @@ class Asking:
     index: VectorIndex
     spaces: Spaces
     answers: Answers
+    several: SeveralBases
     listing: Listing
+    reading: Reading
     authenticate: Authenticate
     ready: Callable[[], Mapping[str, Any]]
     close: Callable[[], None]
@@ -100,9 +111,15 @@ class Work:
 
 
 def asking(
-    settings: Settings, clock: Clock, catalog: Catalog, index: VectorIndex, models: Models, close: Callable[[], None]
+    settings: Settings,
+    clock: Clock,
+    catalog: Catalog,
+    index: VectorIndex,
+    models: Models,
+    close: Callable[[], None],
+    within: Within = at_once,
 ) -> Asking:
-    """The query side."""
+    """The query side. `within` bounds a look-up where the catalog and the index are other machines."""
     spaces = Spaces(
         catalog=catalog,
         index=index,
@@ -117,15 +134,24 @@ def asking(
         gate=_shipped_gate,
     )
     cache = ProcessCache(clock, settings.kb_cache_ttl, settings.kb_cache_max_mb * MEGABYTE)
-    searcher = Searcher(catalog, index, spaces, settings.enable_knowledge_base, EpochMemory(), QuestionCache(cache))
+    patience = Patience("the embedding model", settings.kb_deadline_seconds / 2)
+    vectors = QuestionVectors(cache, spaces, patience)
+    searcher = Searcher(catalog, index, spaces, Candidates(catalog, index, EpochMemory()), vectors)
+    epochs = Epochs(catalog, clock, settings.kb_epoch_ttl)
+    addressing, library = Addressing(catalog, index), Library(catalog)
+    reading = Reading(catalog, index, addressing, library, searcher.view, _bucket_path(settings))
+    reordering, neighbourhood = Reordering(_reranker(settings)), Neighbourhood(reading.related, within)
+    answers = Answers(searcher, epochs, cache, reordering, settings.kb_deadline_seconds, within, neighbourhood)
     return Asking(
         settings=settings,
         clock=clock,
         catalog=catalog,
         index=index,
         spaces=spaces,
-        answers=Answers(searcher, catalog, cache),
-        listing=Listing(catalog),
+        answers=answers,
+        several=SeveralBases(answers),
+        listing=Listing(catalog, addressing, library, searcher.view),
+        reading=reading,
         authenticate=_authenticate(settings, clock),
         ready=lambda: _readiness(models, catalog, index),
         close=close,
@@ -187,6 +213,11 @@ def unusable(settings: Settings, clock: Clock, *, working: bool) -> list[str]:
     return problems
 
 
+def _bucket_path(settings: Settings) -> str:
+    """Where the files come from. Of a folder only the name: its whole path would tell whose machine this is."""
+    return settings.bucket.absolute().name if settings.kb_mode == "local" else f"gs://{settings.kb_bucket}"
+
+
 def _readiness(models: Models, catalog: Catalog, index: VectorIndex) -> dict[str, Any]:
     """What a ready function says of itself. Raises Misconfigured or Unavailable for what is not there."""
     model, bases = models.configured().space.model, catalog.bases()
@@ -209,6 +240,15 @@ def _authenticate(settings: Settings, clock: Clock) -> Authenticate:
 
     found = RemoteKeys(settings.kb_jwks_url, clock) if settings.kb_jwks_url else SecretKey(settings.kb_jwt_secret)
     return JwtIdentity(found, clock, audience=settings.kb_jwt_audience, issuer=settings.kb_jwt_issuer)
+
+
+def _reranker(settings: Settings) -> Reranker | None:
+    """None where no model is named. Raises Misconfigured for an address or a key that cannot be used."""
+    if not (settings.kb_rerank_url and settings.kb_rerank_model):
+        return None
+    from common.adapters.openai_reranker import OpenaiReranker  # noqa: PLC0415 - brings TLS, see above
+
+    return OpenaiReranker(settings.kb_rerank_url, settings.kb_rerank_model, settings.kb_rerank_api_key)
 
 
 def _write_back(settings: Settings, catalog: Catalog, clock: Clock) -> WriteBack | None:

@@ -74,6 +74,13 @@ def _seconds(value: str) -> float:
     return number
 
 
+def _deadline(value: str) -> float:
+    number = _seconds(value)
+    if not 0.1 <= number <= 600:  # noqa: PLR2004 - the bounds are in the message
+        raise _Wrong("is a number of seconds from 0.1 to 600")
+    return number
+
+
 def _one_of(*values: str) -> Callable[[str], str]:
     def parse(value: str) -> str:
         if value not in values:
@@ -129,6 +136,7 @@ class Settings:
     kb_similarity_threshold: float | str = _setting("auto", _threshold, "auto, off, or a fixed cosine")
     kb_top_k: int = _setting(5, _whole(1, 50), "passages per answer")
     kb_cache_ttl: float = _setting(600.0, _seconds, "seconds an answer may be served from the cache")
+    kb_deadline_seconds: float = _setting(10.0, _deadline, "a question's deadline; its vector has half of it")
     kb_epoch_ttl: float = _setting(0.0, _seconds, "seconds an epoch may be remembered; 0 reads it each time")
     kb_epoch_shards: int = _setting(
         4, _whole(1, 64), "counters that share the epoch's writes (Firestore); change it only while nothing runs"

@@ -88,6 +88,10 @@ def _question(_base: str, canary: Canary) -> dict[str, Any]:
     return {"query": canary.hook, "threshold": None, "top_k": 50}
 
 
+def _over_bases(base: str, canary: Canary) -> dict[str, Any]:
+    return {**_question(base, canary), "bases": [{"base": base}]}
+
+
 def _nothing(_base: str, _canary: Canary) -> dict[str, Any]:
     return {}
 
@@ -101,7 +105,11 @@ PUBLIC: Final[tuple[Route, ...]] = (("GET", "/healthz"), ("GET", "/readyz"), ("G
 BASE: Final = "/v1/bases/{base}"
 WAYS: Final[Mapping[Route, Way]] = {
     ("POST", f"{BASE}/search"): Way(_question),
+    ("POST", "/v1/search"): Way(_over_bases),
     ("GET", "/v1/bases"): Way(refused=False),
+    ("GET", f"{BASE}/card"): Way(),
+    ("GET", f"{BASE}/toc"): Way(),
+    ("GET", BASE + "/documents/{source}"): Way(),
     ("POST", f"{BASE}/documents"): Way(upload=True, owner=False, own=False),
     ("GET", f"{BASE}/documents"): Way(),
     ("DELETE", BASE + "/documents/{source}"): Way(owner=False),

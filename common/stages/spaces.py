@@ -65,7 +65,7 @@ class Spaces:
         embedder = self.configured()
         targets = []
         for name in record.writes_to:
-            stored = self._stored(base, name)
+            stored = self.stored(base, name)
             wanted = stored.space.embedding
             targets.append(Target(name, stored.space, embedder if wanted == embedder.space else self.find(wanted)))
         return targets
@@ -79,18 +79,19 @@ class Spaces:
         record = self.catalog.base(base)
         if record is None or record.live is None:
             return None
-        wanted = self._stored(base, record.live).space.embedding
+        wanted = self.stored(base, record.live).space.embedding
         return None if wanted == configured else _other_model(base, wanted, configured)
 
     def answering(self, record: BaseRecord) -> tuple[CollectionRecord, Embedder | None, str]:
         """The live collection, the embedder of its space, and, when there is none to trust, why."""
-        stored = self._stored(record.base, record.live or "")
+        stored = self.stored(record.base, record.live or "")
         try:
             return stored, self.find(stored.space.embedding), ""
         except ModelMissing as missing:
             return stored, None, str(missing)
 
-    def _stored(self, base: str, name: str) -> CollectionRecord:
+    def stored(self, base: str, name: str) -> CollectionRecord:
+        """The record of one collection. Raises Misconfigured when the catalog lost it."""
         stored = self.catalog.collection(base, name)
         if stored is None:
             raise Misconfigured(

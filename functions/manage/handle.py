@@ -8,18 +8,11 @@ from werkzeug.wrappers import Response
 from common.boundary import Call, Endpoint, Route, Router, answer, json_body, problem_of
 from common.domain.errors import Refused
 from common.logs import log_event
+from common.paging import decode_page, encode_cursor
 from common.runtime import Runtime
 from common.stages.listing import gate_view, iso
 from common.stages.reconcile import KINDS, Round
-from functions.manage.decode import (
-    decode_page,
-    decode_repair,
-    decode_signing,
-    decode_state,
-    decode_upload,
-    encode_cursor,
-    position,
-)
+from functions.manage.decode import decode_repair, decode_signing, decode_state, decode_upload, position
 
 BASE = "/v1/bases/<base>"
 

@@ -151,6 +151,7 @@ SCOPE_OF = {
     ("POST", "/v1/bases/<base>/calibrate"): "admin",
     ("POST", "/v1/reconcile"): None,
     ("GET", "/v1/bases"): None,
+    ("POST", "/v1/search"): None,
 }
 
 
