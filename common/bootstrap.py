@@ -177,7 +177,7 @@ def _cloud_side(
 def _firestore(settings: Settings) -> "FirestoreClient":
     from google.cloud import firestore  # noqa: PLC0415 - one machine needs no cloud
 
-    return firestore.Client(project=settings.google_cloud_project)
+    return firestore.Client(project=settings.google_cloud_project, database=settings.kb_firestore_database)
 
 
 def _gcs(settings: Settings, clock: Clock) -> "GcsObjectStore":
