@@ -3,6 +3,7 @@
 Standard library only: of the environment in which it runs, nothing but the function is to be relied on.
 """
 
+import http.client
 import json
 import os
 import re
@@ -12,8 +13,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import urllib.error
-import urllib.request
 from pathlib import Path
 
 DEADLINE = 90.0
@@ -27,15 +26,14 @@ def free_port():
 
 
 def send(address, asked):
-    body = asked.get("body")
-    data = json.dumps(body).encode() if body is not None else None
+    connection = http.client.HTTPConnection(*address, timeout=30)
+    body = json.dumps(asked["body"]) if "body" in asked else None
     headers = {"Content-Type": "application/json", **asked.get("headers", {})}
-    request = urllib.request.Request(address + asked["path"], data, headers, method=asked["method"])
-    try:
-        with urllib.request.urlopen(request, timeout=30) as answer:
-            return {"status": answer.status, "body": json.load(answer)}
-    except urllib.error.HTTPError as error:
-        return {"status": error.code, "body": json.loads(error.read() or b"null")}
+    connection.request(asked["method"], asked["path"], body, headers)
+    answer = connection.getresponse()
+    text = answer.read().decode()
+    connection.close()
+    return {"status": answer.status, "body": json.loads(text) if text.startswith("{") else text}
 
 
 def wait(address, process):
@@ -51,19 +49,19 @@ def wait(address, process):
 
 def main():
     function, sources, requests = sys.argv[1], Path(sys.argv[2]), json.loads(sys.argv[3])
-    port = free_port()
+    address = "127.0.0.1", free_port()
     script = Path(sys.executable).with_name("functions-framework")
     command = [script, "--target", function, "--source", sources / f"functions/{function}/main.py"]
     with tempfile.TemporaryFile("w+") as log:
         process = subprocess.Popen(
-            [*map(str, command), "--host", "127.0.0.1", "--port", str(port)],
+            [*map(str, command), "--host", address[0], "--port", str(address[1])],
             env={**os.environ, "PYTHONPROFILEIMPORTTIME": "1"},
             stdout=subprocess.DEVNULL,
             stderr=log,
         )
         try:
-            wait(("127.0.0.1", port), process)
-            answers = [send(f"http://127.0.0.1:{port}", asked) for asked in requests]
+            wait(address, process)
+            answers = [send(address, asked) for asked in requests]
         finally:
             process.terminate()
             process.wait(timeout=30)
