@@ -103,7 +103,7 @@ def open_firestore(settings: Settings) -> "FirestoreClient":
     """A client of the project's Firestore, or of its emulator."""
     from google.cloud import firestore  # noqa: PLC0415 - one machine needs no cloud
 
-    return firestore.Client(project=settings.google_cloud_project)
+    return firestore.Client(project=settings.google_cloud_project, database=settings.kb_firestore_database)
 
 
 def _qdrant(settings: Settings, client: "QdrantClient | None") -> VectorIndex:

@@ -118,3 +118,12 @@ def test_the_query_side_needs_neither_bucket_nor_its_library(environment):
     engine = QdrantClient(":memory:")
     assert cloud_asking(settings, embedder=HashingEmbedder(8), qdrant=engine).settings is settings
     engine.close()
+
+
+@pytest.mark.parametrize(("given", "database"), [({}, "(default)"), ({"KB_FIRESTORE_DATABASE": "kb"}, "kb")])
+def test_the_catalog_stands_in_the_database_that_is_named(environment, given, database):
+    settings = read_settings({**SETTINGS, "KB_BUCKET": "agency-docs", **given})
+    engine = QdrantClient(":memory:")
+    asking = cloud_asking(settings, embedder=HashingEmbedder(8), qdrant=engine)
+    assert asking.catalog._calls._client._database == database
+    engine.close()
