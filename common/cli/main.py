@@ -1,6 +1,7 @@
 """The command line: `fichario`. Every command speaks the HTTP contract, to a running server or in this process."""
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from typing import Any, TypeVar
 
 import click
@@ -24,9 +25,11 @@ class Group(click.Group):
             raise click.ClickException(str(error)) from error
 
     def add_command(self, cmd: click.Command, name: str | None = None) -> None:
-        """Every leaf command also takes the global options behind its name."""
+        """Every leaf command also takes the global options behind its name; the command given stays as it is."""
         if not isinstance(cmd, click.Group):
-            cmd.params += [option for option in _global_options() if option.name not in {p.name for p in cmd.params}]
+            cmd = copy(cmd)
+            own = {param.name for param in cmd.params}
+            cmd.params = [*cmd.params, *(option for option in _global_options() if option.name not in own)]
             callback = cmd.callback
             if callback is not None:
                 cmd.callback = _with_options(callback)
