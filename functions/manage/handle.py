@@ -6,7 +6,7 @@ from typing import Any
 from werkzeug.wrappers import Response
 
 from common.boundary import Call, Endpoint, Route, Router, answer, json_body, problem_of
-from common.domain.errors import Refused
+from common.domain.errors import FicharioError, Refused
 from common.logs import log_event
 from common.paging import decode_page, encode_cursor
 from common.runtime import Runtime
@@ -104,9 +104,27 @@ def _all(runtime: Runtime) -> Endpoint:
         wanted = decode_repair(json_body(call.request) if call.request.content_length else {})
         run_all = runtime.reconcile.run_all
         found = run_all(lambda base: call.identity.allows(base, "admin"), repair=wanted.repair, yes=wanted.yes)
-        return answer(_encode_round(found))
+        fitted = _fit(runtime, call, found) if wanted.repair and not found.left else []
+        return answer({**_encode_round(found), "fitted": fitted})
 
     return reconcile
+
+
+def _fit(runtime: Runtime, call: Call, found: Round) -> list[str]:
+    """The bases whose gates were due and are fitted now: in the cloud nothing else is idle enough to do it (RULES 16).
+    One that fails is told beside those that could not be reconciled.
+    """
+    fitted = []
+    for base in runtime.gate_fit.due():
+        if not call.identity.allows(base, "admin"):
+            continue
+        try:
+            runtime.gate_fit.run(base)
+        except FicharioError as error:
+            found.failures.setdefault(base, error)
+        else:
+            fitted.append(base)
+    return fitted
 
 
 def _encode_round(found: Round) -> dict[str, Any]:
