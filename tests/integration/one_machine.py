@@ -12,6 +12,7 @@ from common.adapters.hashing_embedder import HashingEmbedder
 from common.adapters.plain_parser import PlainParser
 from common.bootstrap import local_runtime
 from common.domain.errors import Refused
+from common.domain.fusion import Mode
 from common.domain.search import Search
 from common.ports import Catalog, Delivery, VectorIndex
 from common.runtime import LocalRuntime
@@ -39,9 +40,9 @@ def content(name: str, version: int, parts: int) -> bytes:
     ).encode()
 
 
-def whole(answers: Answers, name: str, base: str = BASE) -> tuple[int, int] | None:
+def whole(answers: Answers, name: str, base: str = BASE, mode: Mode = "lexical") -> tuple[int, int] | None:
     """The version and number of passages a reader finds of one document; fails when they are not one whole."""
-    question = Search(f"doc{name}", top_k=50, mode="lexical", threshold=None)
+    question = Search(f"doc{name}", top_k=50, mode=mode, threshold=None)
     try:
         found = answers.answer(base, question)
     except Refused as refused:
