@@ -10,12 +10,10 @@ from typing import Final, NamedTuple
 from common.domain.coverage import dropped_ranges
 from common.domain.documents import Block, ParsedDocument, Passage
 from common.domain.grouping import group_by_paragraph, group_by_size, units
+from common.domain.space import CHUNKING_VERSION
 from common.domain.splitting import find_cut, is_blank, trim
 from common.domain.titles import file_title, plain_title
 from common.domain.tokens import TokenEnds, TokenMap, map_tokens
-
-CHUNKING_VERSION: Final = 1
-"""Part of the fingerprint: raised whenever the same document would be cut differently."""
 
 _JOINED: Final = 256
 _SPLIT: Final = 384

@@ -3,7 +3,7 @@ at every step boundary. Shared by the state machine, the crash points and the so
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from common.adapters.hashing_embedder import HashingEmbedder
 from common.adapters.plain_parser import PlainParser
 from common.bootstrap import local_runtime
 from common.domain.errors import Refused
+from common.domain.fusion import Mode
 from common.domain.search import Search
 from common.ports import Catalog, Delivery, VectorIndex
 from common.runtime import LocalRuntime
@@ -39,9 +40,9 @@ def content(name: str, version: int, parts: int) -> bytes:
     ).encode()
 
 
-def whole(answers: Answers, name: str, base: str = BASE) -> tuple[int, int] | None:
+def whole(answers: Answers, name: str, base: str = BASE, mode: Mode = "lexical") -> tuple[int, int] | None:
     """The version and number of passages a reader finds of one document; fails when they are not one whole."""
-    question = Search(f"doc{name}", top_k=50, mode="lexical", threshold=None)
+    question = Search(f"doc{name}", top_k=50, mode=mode, threshold=None)
     try:
         found = answers.answer(base, question)
     except Refused as refused:
@@ -89,13 +90,14 @@ class OneMachine:
     kill_after: int | None = None
     steps: list[str] = field(default_factory=list)
     on_step: Callable[[str], None] | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
     runtime: LocalRuntime = field(init=False)
 
     def __post_init__(self) -> None:
         self.runtime = self.open()
 
     def open(self) -> LocalRuntime:
-        settings = read_settings({"KB_DATA_DIR": str(self.folder / "data"), "KB_CACHE_TTL": "0"})
+        settings = read_settings({"KB_DATA_DIR": str(self.folder / "data"), "KB_CACHE_TTL": "0", **self.settings})
         return local_runtime(settings, embedder=self.embedder, parser=PlainParser(), clock=self.clock, step=self.step)
 
     def step(self, name: str) -> None:

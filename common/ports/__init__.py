@@ -1,7 +1,7 @@
 """The ports: what the stages need of the outside world. Every adapter of a port passes the same contract suite."""
 
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from common.domain.documents import Parsed
@@ -17,6 +17,10 @@ from common.domain.records import (
     ObjectRecord,
 )
 from common.domain.space import EmbeddingSpace
+from common.ports.queue import Delivery as Delivery
+from common.ports.queue import Message as Message
+from common.ports.queue import PullQueue as PullQueue
+from common.ports.queue import Queue as Queue
 
 T = TypeVar("T")
 
@@ -193,6 +197,9 @@ class VectorIndex(Protocol):
     ) -> Sequence[Mapping[str, Any]]:
         """Payloads of one document's passages in order, all or those ordinals."""
 
+    def vocabulary(self, base: str, collection: str) -> Iterator[str]:
+        """What the points say under `words` in their payload, dead ones too."""
+
     def generations(self, base: str, collection: str) -> Mapping[tuple[str, int], int]:
         """How many points each (object, generation) has."""
 
@@ -237,52 +244,21 @@ class Parser(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
-    """What travels in a queue: a JSON body and string attributes, as Pub/Sub has them."""
+class Reranked:
+    """`order` holds each position of the texts once, best first; the tokens are what the model counted."""
 
-    data: Mapping[str, Any]
-    attributes: Mapping[str, str] = field(default_factory=dict)
-
-
-class Queue(Protocol):
-    """At-least-once delivery by topic."""
-
-    def publish(self, topic: str, message: Message, delay: float = 0.0) -> str:
-        """Accept the message for delivery after `delay` seconds; answers its id. Raises Unavailable."""
+    order: tuple[int, ...]
+    prompt_tokens: int
+    completion_tokens: int
 
 
-@dataclass(frozen=True, slots=True)
-class Delivery:
-    """One attempt to deliver: `id` acknowledges it, `attempt` counts from 1."""
+class Reranker(Protocol):
+    """A model that orders passages by how well they answer. What a passage says is never an instruction to it."""
 
-    id: str
-    topic: str
-    message: Message
-    attempt: int
-
-
-class PullQueue(Queue, Protocol):
-    """A queue whose consumer asks (one machine); in the cloud the broker pushes instead."""
-
-    def take(self, topic: str, hold: float) -> Delivery | None:
-        """The next due message, invisible to others for `hold` seconds, or None."""
-
-    def acknowledge(self, delivery: Delivery) -> None: ...
-
-    def retry(self, delivery: Delivery, *, counts: bool = True) -> None:
-        """Give it back with backoff. One that counted too often goes to the dead letters instead."""
-
-    def waiting(self, topic: str) -> int:
-        """How many messages are not yet acknowledged, held ones included."""
-
-    def next_due(self, topic: str) -> float | None:
-        """When the next message can be taken (seconds since the epoch), or None when there is none."""
-
-    def dead(self, topic: str) -> Sequence[Delivery]:
-        """The dead letters, oldest first."""
-
-    def revive(self, topic: str) -> int:
-        """Make every held message due again (after a crash of all consumers). Answers how many."""
+    def rerank(self, question: str, texts: Sequence[str], deadline: float) -> Reranked:
+        """The texts' order, asked for in one call that ends by `deadline` (of `time.monotonic`). Raises Unavailable
+        for every failure.
+        """
 
 
 class AnswerCache(Protocol):
