@@ -58,3 +58,13 @@ def test_what_is_waited_for_is_in_its_stage(machine, port, call, stage):
     job = next(job for job in machine.runtime.catalog.jobs(base) if job.ref.name == "um.md")
     assert job.state == "indexed"
     assert job.timings_ms[stage] >= WAITED * 1000
+
+
+def test_a_refusal_tells_what_it_took(machine):
+    ports = machine.runtime.ingest
+    machine.runtime = replace(machine.runtime, ingest=replace(ports, parser=Slow(ports.parser, "parse")))
+    machine.runtime.manage.upload(BASE, "um.md", b"\x00\x01binary", "")
+    machine.settle()
+    (job,) = machine.runtime.catalog.jobs(BASE)
+    assert job.code == "UNSUPPORTED"
+    assert job.timings_ms["parse"] >= WAITED * 1000
