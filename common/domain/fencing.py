@@ -216,14 +216,18 @@ def release(held: Held, token: str, now: float, *, refund: bool) -> Decision[Ver
 
 
 def is_settled_past(known: ObjectRecord | None, generation: int) -> bool:
-    """Whether that generation can never answer again, so that whatever is stored of it may be discarded."""
-    return known is not None and (known.newest > generation or known.tombstone >= generation)
+    """Whether that generation can never answer again, so that whatever is stored of it may be discarded. The one that
+    answers goes on doing so until a newer one is published, however many have begun.
+    """
+    if known is None or known.live == generation:
+        return False
+    return known.newest > generation or known.tombstone >= generation
 
 
 def _is_past(known: ObjectRecord, change: ObjectChange) -> bool:
     if change.removes:
         return known.newest > change.generation or known.tombstone > change.generation
-    return is_settled_past(known, change.generation)
+    return known.newest > change.generation or known.tombstone >= change.generation
 
 
 def _new_job(change: ObjectChange, now: float) -> JobRecord:

@@ -230,8 +230,12 @@ class CloudMachine:
         return whole(self.reader.answers, name)
 
     def look(self) -> None:
+        """Every document that the catalog says answers is found, whole, and no other one is."""
         for name in self.names:
-            self.seen(name)
+            known = self.catalog.object(ObjectRef(BASE, f"{name}.md"))
+            answering = known.passages if known is not None and known.live is not None else 0
+            found = self.seen(name)
+            assert (found[1] if found else 0) == answering, f"{name}: {found} of {answering} passages"
 
     def drain(self) -> None:
         """Deliver until nothing is left, oldest first; what comes back waits its turn."""

@@ -167,6 +167,18 @@ class CloudSchedules(RuleBasedStateMachine):
         self.machine.drain_around_sleepers()
 
     @precondition(lambda self: self.machine.workers)
+    @rule(data=st.data(), parts=PARTS)
+    def succeed(self, data: st.DataObject, parts: int) -> None:
+        """While one sleeps past its lease, another brings in its change, and a newer version is announced."""
+        change = self.one(data).change
+        self.machine.clock.advance(61.0)
+        self.machine.mail.append(change)
+        self.machine.drain_around_sleepers()
+        self.version += 1
+        text = content(change.ref.name.removesuffix(".md"), self.version, parts)
+        self.machine.runtime.manage.upload(BASE, change.ref.name, text, "")
+
+    @precondition(lambda self: self.machine.workers)
     @rule(data=st.data(), how=st.sampled_from(["kill", "stop", "deliver again"]))
     def disturb(self, data: st.DataObject, how: str) -> None:
         worker = self.one(data)
