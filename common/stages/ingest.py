@@ -33,6 +33,7 @@ from common.stages.quota import Quota
 from common.stages.shared_ids import shared_id_warnings
 from common.stages.spaces import Spaces
 from common.stages.sweeping import Sweeping
+from common.stages.touched import with_successor
 
 PROGRESS_SECONDS: Final = 1.0
 """How often progress is written at most, which is also well under the time after which a lease must be renewed."""
@@ -66,6 +67,9 @@ def ingest(change: ObjectChange, ports: IngestPorts) -> Verdict | None:
     ignored = ignored_name(change.ref.name)
     if ignored:
         return None if change.removes else _skip(change, ports, ignored)
+    if change.removes and change.overwritten_by is None:
+        change = with_successor(change, ports.store)
+        ports.step("asked")
     return _Attempt(change, ports).run()
 
 
@@ -165,7 +169,8 @@ class _Attempt:
             filled = [self.filling.fill(parsed, target) for target in targets]
             documents = filled[0].documents
             warnings = (*parsed.warnings, *filled[0].warnings, *shared_id_warnings(self.ports.catalog, documents))
-            self.ports.catalog.put_documents(self.change.ref, self.change.generation, documents)
+            if len(documents) > 1:  # a single one comes with the publish
+                self.ports.catalog.put_documents(self.change.ref, self.change.generation, documents)
             self.ports.step("documents")
             result = self._result(documents, warnings, len(data))
             wrote = tuple(target.collection for target in targets)
@@ -232,6 +237,7 @@ class _Attempt:
             size=size,
             timings_ms=self.filling.timings_ms,
             warnings=warnings,
+            rows=listed if len(listed) == 1 else (),
         )
 
     def _publish(self, wrote: tuple[str, ...], result: Result) -> Verdict:
@@ -240,15 +246,6 @@ class _Attempt:
         return self._require(verdict)
 
     def _remove(self) -> None:
-        """Take the removed generation out, unless the bucket says that it holds this one or a newer one (RULES 3)."""
-        change = self.change
-        newer = change.overwritten_by
-        if newer is None:
-            current = self.ports.store.stat(change.ref)
-            newer = current.generation if current else None
-        self.ports.step("asked")
-        if newer is not None and newer >= change.generation:
-            raise Superseded(change.ref.key)
         self._require(self._transact(fencing.remove, self.token, self.ports.clock.now()))
         self.ports.step("removed")
 
