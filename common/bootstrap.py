@@ -1,45 +1,54 @@
-"""The composition root: opens the adapters of the place to run, one machine or Google Cloud, and has them wired."""
+"""The composition root of the functions that change a base: opens the adapters of the place to run, one machine or
+Google Cloud, and has them wired around the query side.
+"""
 
-import os
 import signal
 import threading
 from collections.abc import Callable
 from dataclasses import fields
 from functools import lru_cache
-from pathlib import Path
+from importlib.util import find_spec
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final
 
-from common import logs
 from common.adapters.system_clock import SystemClock
-from common.domain.errors import DataFolderError
+from common.asking import Asking, asking
+from common.bootstrap_query import cloud_side, open_database, open_firestore, process_settings
+from common.domain.errors import Misconfigured
 from common.domain.notifications import write_notification
 from common.domain.objects import ObjectChange
-from common.domain.space import alias_name
 from common.loading import Models, WorkerParser
-from common.ports import Catalog, Clock, Embedder, Message, Parser, VectorIndex
-from common.runtime import Asking, Bucket, LocalRuntime, Runtime, Work, asking, working
-from common.settings import Settings, read_settings
+from common.ports import Clock, Embedder, Message, Parser
+from common.runtime import Bucket, LocalRuntime, Runtime, Work, unusable, working
+from common.settings import Settings
 
 if TYPE_CHECKING:
+    from google.cloud.firestore import Client as FirestoreClient
     from qdrant_client import QdrantClient
 
-    from common.adapters.sqlite.connection import Database
+    from common.adapters.gcs_objects import GcsObjectStore
+    from common.adapters.s3_objects import S3ObjectStore
 
 LOCAL_BUCKET: Final = "local"
 
 
-@lru_cache(maxsize=1)
-def process_asking() -> Asking:
-    """What the query function of this process uses, from its environment."""
-    settings = _process_settings()
-    return local_runtime(settings) if settings.kb_mode == "local" else cloud_asking(settings)
+def check_process() -> None:
+    """What a function that changes a base asks for when its process starts, before any client is opened.
+
+    Raises Misconfigured with every problem, so that a wrong configuration never takes a request.
+    """
+    settings = process_settings()
+    problems = unusable(settings, SystemClock())
+    if settings.kb_mode == "cloud" and settings.cloud_bucket.provider == "s3":
+        problems += _without_boto3()
+    if problems:
+        raise Misconfigured("\n".join(problems))
 
 
 @lru_cache(maxsize=1)
 def process_runtime() -> Runtime:
     """What the other functions of this process use, from its environment."""
-    settings = _process_settings()
+    settings = process_settings()
     return local_runtime(settings) if settings.kb_mode == "local" else cloud_runtime(settings, stopping=_told_to_stop())
 
 
@@ -68,7 +77,7 @@ def local_runtime(
     clock = clock or SystemClock()
     folder = DataFolder(settings.data, patience=patience)
     try:
-        database = _database(settings.data)
+        database = open_database(settings.data)
         root = open_bucket(settings.bucket, database.fact("bucket"))
         database.remember("bucket", root.id)
         index = EdgeIndex(settings.data / "index")
@@ -104,15 +113,6 @@ def local_runtime(
     return LocalRuntime(**_fields(side), **work, queue=queue, scan=scan, folder=folder, uploads=uploads)
 
 
-def cloud_asking(
-    settings: Settings, *, embedder: Embedder | None = None, qdrant: "QdrantClient | None" = None
-) -> Asking:
-    """Google Cloud, for questions alone: Firestore and a Qdrant server."""
-    catalog, index = _firestore(settings), _qdrant(settings, qdrant)
-    models = Models(settings.models, settings.model, embedder)
-    return asking(settings, SystemClock(), catalog, index, models, index.close)
-
-
 def cloud_runtime(
     settings: Settings,
     *,
@@ -122,50 +122,58 @@ def cloud_runtime(
     step: Callable[[str], None] = lambda _: None,
     stopping: Callable[[], bool] = lambda: False,
 ) -> Runtime:
-    """Google Cloud: Cloud Storage, Pub/Sub, Firestore and a Qdrant server (`qdrant`: a client that is open already)."""
+    """Google Cloud: Cloud Storage or S3, Pub/Sub, Firestore and a Qdrant server (`qdrant`: a client that is open)."""
     from google.cloud import pubsub_v1  # noqa: PLC0415 - one machine needs no cloud
 
-    from common.adapters.gcs.calls import connect  # noqa: PLC0415 - see above
-    from common.adapters.gcs_objects import GcsObjectStore  # noqa: PLC0415 - see above
     from common.adapters.pubsub_queue import PubsubQueue  # noqa: PLC0415 - see above
 
-    project = settings.google_cloud_project
-    queue = PubsubQueue(pubsub_v1.PublisherClient(), project)
-    side = cloud_asking(settings, embedder=embedder, qdrant=qdrant)
+    firestore = open_firestore(settings)
+    side = cloud_side(settings, firestore, embedder, qdrant)
+    queue = PubsubQueue(pubsub_v1.PublisherClient(), settings.google_cloud_project)
+    name = settings.cloud_bucket.name
 
     def announce(change: ObjectChange) -> None:
-        attributes, resource = write_notification(change, settings.kb_bucket)
+        attributes, resource = write_notification(change, name)
         queue.publish(settings.kb_topic_events, Message(resource, attributes))
 
-    store = GcsObjectStore(connect(project), settings.kb_bucket, side.clock)
-    bucket = Bucket(store, settings.kb_bucket, announce, lambda: list(store.foreign()), store.signed_upload)
+    store: GcsObjectStore | S3ObjectStore
+    if settings.cloud_bucket.provider == "s3":
+        store = _s3(name, firestore, announce, side.clock)
+    else:
+        store = _gcs(settings, side.clock)
+    bucket = Bucket(store, name, announce, lambda: list(store.foreign()), store.signed_upload)
     work = working(side, bucket, Work(parser or WorkerParser(settings.kb_ocr), stopping, step))
     return Runtime(**_fields(side), **work)
 
 
-def _firestore(settings: Settings) -> Catalog:
-    from google.cloud import firestore  # noqa: PLC0415 - one machine needs no cloud
+def _gcs(settings: Settings, clock: Clock) -> "GcsObjectStore":
+    from common.adapters.gcs.calls import connect  # noqa: PLC0415 - one machine needs no cloud
+    from common.adapters.gcs_objects import GcsObjectStore  # noqa: PLC0415 - see above
 
-    from common.adapters.firestore.catalog import FirestoreCatalog  # noqa: PLC0415 - see above
-
-    return FirestoreCatalog(firestore.Client(project=settings.google_cloud_project), settings.kb_epoch_shards)
+    return GcsObjectStore(connect(settings.google_cloud_project), settings.cloud_bucket.name, clock)
 
 
-def _qdrant(settings: Settings, client: "QdrantClient | None") -> VectorIndex:
-    from common.adapters.qdrant_index import QdrantIndex, connect  # noqa: PLC0415 - importing it costs a second
+def _s3(
+    name: str, firestore: "FirestoreClient", announce: Callable[[ObjectChange], None], clock: Clock
+) -> "S3ObjectStore":
+    """S3 gives no generations: they are numbered in Firestore, and what S3 does not tell is announced."""
+    if problems := _without_boto3():
+        raise Misconfigured(*problems)
+    from common.adapters.firestore.generations import FirestoreGenerations  # noqa: PLC0415 - one machine needs no cloud
+    from common.adapters.s3.calls import connect  # noqa: PLC0415 - only a bucket of S3 needs it
+    from common.adapters.s3_objects import S3ObjectStore  # noqa: PLC0415 - see above
 
-    client = client or connect(settings.qdrant_url, settings.qdrant_api_key or None)
-    return QdrantIndex(client, lambda base: alias_name(settings.kb_collection_template, base))
+    return S3ObjectStore(connect(), name, FirestoreGenerations(firestore), announce, clock)
+
+
+def _without_boto3() -> list[str]:
+    if find_spec("boto3") is not None:
+        return []
+    return ["KB_BUCKET=s3://... needs boto3, which is not installed: pip install 'fichario[aws]'."]
 
 
 def _fields(side: Asking) -> dict[str, Any]:
     return {field.name: getattr(side, field.name) for field in fields(side)}
-
-
-def _process_settings() -> Settings:
-    settings = read_settings()
-    logs.configure(settings.kb_log_level)
-    return settings
 
 
 def _told_to_stop() -> Callable[[], bool]:
@@ -187,16 +195,3 @@ def _told_to_stop() -> Callable[[], bool]:
 
         signal.signal(signal.SIGTERM, stop)
     return told.is_set
-
-
-def _database(data: Path) -> "Database":
-    """The catalog's file; a folder that has an index but no catalog lost it, and is never begun anew in silence."""
-    from common.adapters.sqlite.connection import Database  # noqa: PLC0415 - in the cloud nothing of it is needed
-
-    path = data / "catalog.sqlite"
-    if not path.exists() and (data / "index").is_dir() and any(os.scandir(data / "index")):
-        raise DataFolderError(
-            f"{path} is missing although {data / 'index'} holds collections. Restore it from a backup, or move the "
-            "whole data folder away and index the bucket again."
-        )
-    return Database(path)

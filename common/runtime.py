@@ -1,57 +1,26 @@
-"""What the functions use, wired from the adapters of one place to run. Chooses nothing of the place itself."""
+"""What the functions that change a base use, wired around the query side. Chooses nothing of the place to run."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from common.adapters.process_cache import ProcessCache
-from common.domain.chunking import CHUNKING_VERSION
-from common.domain.lexical import LEXICAL_VERSION
+from common.asking import MEGABYTE, Asking, authenticate
+from common.domain.errors import Misconfigured
 from common.domain.objects import ObjectChange, ObjectRef
-from common.domain.records import Gate
-from common.domain.space import Chunking, EmbeddingSpace, LexicalSpace
 from common.domain.uploads import SignedUpload
-from common.identity import Authenticate, loopback_only
-from common.loading import Models
-from common.models import gate_constants
-from common.ports import Catalog, Clock, ObjectStore, Parser, PullQueue, VectorIndex
+from common.ports import Catalog, Clock, ObjectStore, Parser, PullQueue
 from common.settings import Settings
-from common.stages.answers import Answers
-from common.stages.caching import EpochMemory, QuestionCache
 from common.stages.fit import GateFit
 from common.stages.ingest import IngestPorts
-from common.stages.listing import Listing
 from common.stages.manage import Manage
 from common.stages.quota import Quota
 from common.stages.reconcile import Reconcile
-from common.stages.search import Searcher
-from common.stages.spaces import Spaces
-from common.stages.writeback import Callee, WriteBack
+from common.stages.writeback import Callee, Notifier, WriteBack
 
 if TYPE_CHECKING:
     from common.adapters.data_folder import DataFolder
     from common.adapters.folder.scan import FolderScan
     from common.adapters.signed_puts import SignedPuts
-
-MEGABYTE: Final = 2**20
-ANY_BASE: Final = "readyz"
-"""Whose collections are asked for where only the answer counts."""
-
-
-@dataclass(frozen=True, slots=True)
-class Asking:
-    """What is needed to answer questions: no bucket, no parser, nothing that writes."""
-
-    settings: Settings
-    clock: Clock
-    catalog: Catalog
-    index: VectorIndex
-    spaces: Spaces
-    answers: Answers
-    listing: Listing
-    authenticate: Authenticate
-    ready: Callable[[], Mapping[str, Any]]
-    close: Callable[[], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,39 +67,6 @@ class Work:
     step: Callable[[str], None] = lambda _: None
 
 
-def asking(
-    settings: Settings, clock: Clock, catalog: Catalog, index: VectorIndex, models: Models, close: Callable[[], None]
-) -> Asking:
-    """The query side."""
-    spaces = Spaces(
-        catalog=catalog,
-        index=index,
-        clock=clock,
-        template=settings.kb_collection_template,
-        configured=models.configured,
-        chunking=lambda embedder: Chunking(
-            CHUNKING_VERSION, settings.kb_chunk_tokens, settings.kb_chunk_overlap, embedder.window
-        ),
-        lexical=LexicalSpace(LEXICAL_VERSION, settings.kb_normalize),  # type: ignore[arg-type]  # Settings checked it
-        find=models.find,
-        gate=_shipped_gate,
-    )
-    cache = ProcessCache(clock, settings.kb_cache_ttl, settings.kb_cache_max_mb * MEGABYTE)
-    searcher = Searcher(catalog, index, spaces, settings.enable_knowledge_base, EpochMemory(), QuestionCache(cache))
-    return Asking(
-        settings=settings,
-        clock=clock,
-        catalog=catalog,
-        index=index,
-        spaces=spaces,
-        answers=Answers(searcher, catalog, cache),
-        listing=Listing(catalog),
-        authenticate=_authenticate(settings, clock),
-        ready=lambda: _readiness(models, catalog, index),
-        close=close,
-    )
-
-
 def working(side: Asking, bucket: Bucket, work: Work) -> dict[str, Any]:
     """The fields that a Runtime has beyond the query side `side`."""
     settings, catalog, index, clock, spaces = side.settings, side.catalog, side.index, side.clock, side.spaces
@@ -170,42 +106,37 @@ def working(side: Asking, bucket: Bucket, work: Work) -> dict[str, Any]:
     }
 
 
-def _readiness(models: Models, catalog: Catalog, index: VectorIndex) -> dict[str, Any]:
-    """What a ready function says of itself. Raises Misconfigured or Unavailable for what is not there."""
-    model, bases = models.configured().space.model, catalog.bases()
-    index.collections(ANY_BASE)
-    return {"model": model, "bases": len(bases)}
-
-
-def _authenticate(settings: Settings, clock: Clock) -> Authenticate:
-    """Who may ask, as KB_AUTH says. The libraries of signed tokens are imported only where tokens are read."""
-    if settings.kb_auth == "none":
-        return loopback_only
-    from common.adapters.jose.keys import RemoteKeys, SecretKey  # noqa: PLC0415 - see above
-
-    if settings.kb_auth == "iam":
-        from common.adapters.iam_identity import GOOGLE_KEYS, IamIdentity, read_grants  # noqa: PLC0415 - see above
-
-        keys = RemoteKeys(GOOGLE_KEYS, clock)
-        return IamIdentity(keys, clock, settings.kb_iam_audience, read_grants(settings.kb_iam_bases))
-    from common.adapters.jwt_identity import JwtIdentity  # noqa: PLC0415 - see above
-
-    found = RemoteKeys(settings.kb_jwks_url, clock) if settings.kb_jwks_url else SecretKey(settings.kb_jwt_secret)
-    return JwtIdentity(found, clock, audience=settings.kb_jwt_audience, issuer=settings.kb_jwt_issuer)
+def unusable(settings: Settings, clock: Clock) -> list[str]:
+    """What is wrong with settings that are sound each by itself, found without asking anybody: who may ask, and where
+    write-back goes.
+    """
+    checks: list[Callable[[], object]] = [lambda: authenticate(settings, clock)]
+    if settings.kb_writeback_enabled:
+        checks.append(lambda: _notifier(settings))
+    problems = []
+    for check in checks:
+        try:
+            check()
+        except Misconfigured as error:
+            problems.append(str(error))
+    return problems
 
 
 def _write_back(settings: Settings, catalog: Catalog, clock: Clock) -> WriteBack | None:
     """None unless it is switched on. Raises Misconfigured for an address that cannot be used."""
     if not settings.kb_writeback_enabled:
         return None
-    from common.adapters.http_notifier import HttpNotifier  # noqa: PLC0415 - brings TLS, which nothing else here needs
-
+    notifier = _notifier(settings)
     url, token_url = settings.kb_writeback_url, settings.kb_writeback_token_url
-    notifier = HttpNotifier({"KB_WRITEBACK_URL": url, "KB_WRITEBACK_TOKEN_URL": token_url})
     email, password = settings.kb_writeback_email, settings.kb_writeback_password
     return WriteBack(catalog, clock, notifier, Callee(url, token_url, email, password, settings.kb_collection_template))
 
 
-def _shipped_gate(space: EmbeddingSpace) -> Gate:
-    constants = gate_constants(space.model)
-    return Gate(constants.med, constants.sd, constants.cut)
+def _notifier(settings: Settings) -> Notifier:
+    from common.adapters.http_notifier import HttpNotifier  # noqa: PLC0415 - brings TLS, which nothing else here needs
+
+    addresses = {
+        "KB_WRITEBACK_URL": settings.kb_writeback_url,
+        "KB_WRITEBACK_TOKEN_URL": settings.kb_writeback_token_url,
+    }
+    return HttpNotifier(addresses)

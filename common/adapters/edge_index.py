@@ -18,7 +18,15 @@ from common.adapters.edge.requests import is_value, older_filter, version_filter
 from common.adapters.edge.shard import Shard, create_shard, open_shard
 from common.domain.errors import Misconfigured, Unavailable
 from common.domain.index import Found, Lookup, Point
-from common.domain.index_rules import asks_for_nothing, check_collection, check_lookup, check_points
+from common.domain.index_rules import (
+    LABELS,
+    WITH_WORDS,
+    WORDS,
+    asks_for_nothing,
+    check_collection,
+    check_lookup,
+    check_points,
+)
 from common.ports import CollectionShape
 
 _READ = 64
@@ -104,6 +112,10 @@ class EdgeIndex:
             must.append(FieldCondition("ordinal", match=MatchAny(list(ordinals))))
         payloads = [payload for _, payload in self._shard(base, collection).scroll(Filter(must=[*must]))]
         return sorted(payloads, key=lambda payload: payload["ordinal"])
+
+    def vocabulary(self, base: str, collection: str) -> Iterator[str]:
+        labelled = Filter(must=[is_value(LABELS, WITH_WORDS)])
+        return (payload[WORDS] for _, payload in self._shard(base, collection).scroll(labelled, (WORDS,)))
 
     def generations(self, base: str, collection: str) -> Mapping[tuple[str, int], int]:
         payloads = self._shard(base, collection).scroll(None, ("object", "generation"))

@@ -15,6 +15,7 @@ from common.domain.documents import JsonValue
 from common.domain.errors import Misconfigured, Unavailable
 from common.domain.index import Found, Lookup, Point
 from common.domain.index_rules import (
+    WORDS,
     Scored,
     asks_for_nothing,
     check_collection,
@@ -121,6 +122,10 @@ class MemoryIndex:
             and (ordinals is None or payload["ordinal"] in ordinals)
         ]
         return sorted(of_document, key=lambda payload: payload["ordinal"])
+
+    def vocabulary(self, base: str, collection: str) -> Iterator[str]:
+        found = [point.payload.get(WORDS) for point in self._points(base, collection)]
+        return (words for words in found if isinstance(words, str))
 
     def generations(self, base: str, collection: str) -> Mapping[tuple[str, int], int]:
         with self._lock:

@@ -9,9 +9,13 @@ from pathlib import Path
 import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
+from onnxruntime.capi import onnxruntime_pybind11_state as engine
 
+from common.domain.errors import Unavailable
 from common.models import Pooling, verify
 from common.tokens import Batch, ModelTokens
+
+_ENGINE_FAULTS = (engine.EPFail, engine.Fail, engine.InvalidArgument, engine.RuntimeException)
 
 
 class OnnxEmbedder:
@@ -43,16 +47,19 @@ class OnnxEmbedder:
         return self._tokens.ends(text)
 
     def embed_passages(self, texts: Sequence[str]) -> list[list[float]]:
-        """Unit vectors of `texts`; raises PassageTooLong and EmbeddingInvalid with the text's position."""
+        """Unit vectors of `texts`; raises Unavailable, and PassageTooLong or EmbeddingInvalid with the position."""
         return self._tokens.embed(texts, self._manifest.passage_prefix, self._forward)
 
     def embed_query(self, text: str) -> list[float]:
-        """Unit vector of a question of any length; raises EmbeddingInvalid."""
+        """Unit vector of a question of any length; raises EmbeddingInvalid, Unavailable."""
         return self._tokens.embed_question(text, self._manifest.query_prefix, self._forward)
 
     def _forward(self, batch: Batch) -> NDArray[np.float32]:
         feed = {"input_ids": batch.ids, "attention_mask": batch.mask, "token_type_ids": np.zeros_like(batch.ids)}
-        output = self._session.run(None, {name: feed[name] for name in self._inputs})[0]
+        try:
+            output = self._session.run(None, {name: feed[name] for name in self._inputs})[0]
+        except _ENGINE_FAULTS as error:
+            raise Unavailable(f"model {self.space.model} failed ({type(error).__name__})") from error
         # Invalid numbers are judged once, by the caller that knows the text's position.
         with np.errstate(invalid="ignore", over="ignore"):
             return _unit(_pool(output, batch.mask, self._manifest.pooling))

@@ -39,6 +39,8 @@ from common.domain.index import Found, Lookup, Point
 from common.domain.index_rules import (
     LABELS,
     LEXICAL,
+    WITH_WORDS,
+    WORDS,
     asks_for_nothing,
     check_lookup,
     check_points,
@@ -193,6 +195,11 @@ class QdrantIndex:
         self._check_owner(base, collection)
         records = self._scroll(collection, of_document(base, document_id, generation, ordinals))
         return sorted((without_labels(record.payload) for record in records), key=lambda payload: payload["ordinal"])
+
+    def vocabulary(self, base: str, collection: str) -> Iterator[str]:
+        self._check_owner(base, collection)
+        condition = models.Filter(must=[is_value("base", base), is_value(LABELS, WITH_WORDS)])
+        return (str((record.payload or {})[WORDS]) for record in self._scroll(collection, condition, [WORDS]))
 
     def generations(self, base: str, collection: str) -> Mapping[tuple[str, int], int]:
         self._check_owner(base, collection)

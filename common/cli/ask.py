@@ -3,6 +3,7 @@
 import json
 import math
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -32,21 +33,49 @@ class _Threshold(click.ParamType[Any]):
             self.fail(f"{value!r} is not auto, off or a number", param, ctx)
 
 
+class _Weighted(click.ParamType[Any]):
+    name = "B[:weight]"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401
+        if not isinstance(value, str):
+            return value
+        base, colon, weight = value.partition(":")
+        if not colon:
+            return {"base": base}
+        try:
+            return {"base": base, "weight": float(weight)}
+        except ValueError:
+            self.fail(f"{weight!r} is not a weight such as 1.5", param, ctx)
+
+
 @click.command()
 @click.argument("question")
-@base_option
+@click.option("--base", "asked", required=True, multiple=True, type=_Weighted(), help="The base; several with weights.")
 @click.option("--top-k", type=click.IntRange(1, 50), help="How many passages (default 5).")
 @click.option("--mode", type=click.Choice(["hybrid", "dense", "lexical"]), default="hybrid")
 @click.option("--threshold", type=_Threshold(), help="auto, off, or the least cosine of a passage.")
-def search(context: Context, question: str, base: str, top_k: int | None, mode: str, threshold: Any) -> None:  # noqa: ANN401
-    """Ask a base; prints cited passages, or says that it does not know (exit code 3)."""
+@click.option("--rerank", type=click.Choice(["off", "mmr", "llm"]), help="Reorder the best passages.")
+def search(
+    context: Context,
+    question: str,
+    asked: Sequence[dict[str, Any]],
+    top_k: int | None,
+    mode: str,
+    threshold: Any,  # noqa: ANN401
+    rerank: str | None,
+) -> None:
+    """Ask a base, or several; prints cited passages, or says that it does not know (exit code 3)."""
     body: dict[str, Any] = {"query": question, "mode": mode}
+    if rerank is not None:
+        body["rerank"] = rerank
     if top_k is not None:
         body["top_k"] = top_k
     if threshold is not None:
         body["threshold"] = None if threshold == "off" else threshold
     with context.api() as api:
-        answer = dict(api.call("POST", route("bases", base, "search"), body=body).checked().body)
+        alone = len(asked) == 1 and "weight" not in asked[0]
+        path = route("bases", asked[0]["base"], "search") if alone else route("search")
+        answer = dict(api.call("POST", path, body=body if alone else {**body, "bases": list(asked)}).checked().body)
     context.options.emit(answer, _shown(answer))
     for warning in answer["warnings"]:
         context.options.notice(warning)
@@ -133,8 +162,9 @@ def _shown(answer: dict[str, Any]) -> list[str]:
     for number, passage in enumerate(answer["passages"], start=1):
         heading = " > ".join(passage["headings"])
         stale = "  (an older version; the newest could not be indexed)" if passage.get("stale") else ""
+        where = f"[{passage['base']}] " if answer.get("bases") else ""
         lines += [
-            f"{number}. {passage['citation']}  score {passage['score']:.3f}{stale}",
+            f"{number}. {where}{passage['citation']}  score {passage['score']:.3f}{stale}",
             *([f"   {heading}"] if heading else []),
             *(f"   {line}" for line in passage["text"].strip().splitlines()),
             "",

@@ -88,6 +88,10 @@ def _question(_base: str, canary: Canary) -> dict[str, Any]:
     return {"query": canary.hook, "threshold": None, "top_k": 50}
 
 
+def _over_bases(base: str, canary: Canary) -> dict[str, Any]:
+    return {**_question(base, canary), "bases": [{"base": base}]}
+
+
 def _nothing(_base: str, _canary: Canary) -> dict[str, Any]:
     return {}
 
@@ -101,7 +105,11 @@ PUBLIC: Final[tuple[Route, ...]] = (("GET", "/healthz"), ("GET", "/readyz"), ("G
 BASE: Final = "/v1/bases/{base}"
 WAYS: Final[Mapping[Route, Way]] = {
     ("POST", f"{BASE}/search"): Way(_question),
+    ("POST", "/v1/search"): Way(_over_bases),
     ("GET", "/v1/bases"): Way(refused=False),
+    ("GET", f"{BASE}/card"): Way(),
+    ("GET", f"{BASE}/toc"): Way(),
+    ("GET", BASE + "/documents/{source}"): Way(),
     ("POST", f"{BASE}/documents"): Way(upload=True, owner=False, own=False),
     ("GET", f"{BASE}/documents"): Way(),
     ("DELETE", BASE + "/documents/{source}"): Way(owner=False),
@@ -110,6 +118,7 @@ WAYS: Final[Mapping[Route, Way]] = {
     ("GET", BASE + "/jobs/{job_id}"): Way(),
     ("DELETE", BASE): Way(owner=False, own=False),
     ("POST", f"{BASE}/reconcile"): Way(_nothing, shows=False),
+    ("POST", "/v1/reconcile"): Way(_nothing, refused=False),
     ("POST", f"{BASE}/calibrate"): Way(_nothing, owner=False, own=False),
     ("POST", f"{BASE}/uploads"): Way(_signed, owner=False, own=False),
     ("PUT", "/v1/uploads/{token}"): Way(upload=True, owner=False, own=False, refused=False, public=True),

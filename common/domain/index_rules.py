@@ -18,6 +18,8 @@ LEXICAL: Final = "lexical"
 """The sparse vector's name; the dense one is the unnamed default (CONTRACT, Stored point)."""
 LABELS: Final = "_labels"
 """The payload field that adapters add for their filters, and take away again from what they answer."""
+WORDS: Final = "words"
+"""The payload field with the distinct words of a document, on its first passage."""
 MAX_GENERATION: Final = 2**53
 """Engines compare ranges as doubles, which are exact up to here."""
 _COMPARED: Final = (str, int, float)
@@ -121,6 +123,8 @@ def labels_of(payload: Mapping[str, Any]) -> list[int]:
     A condition on the metadata itself would read every payload (140 ms at 14,000 passages on Edge, against 1 ms).
     """
     labels = {version_label(payload["object"], payload["generation"])}
+    if WORDS in payload:
+        labels.add(WITH_WORDS)
     for key, held in (payload.get("metadata") or {}).items():
         values = held if isinstance(held, list | tuple) else [held]
         labels.update(_value_label(key, value) for value in values if isinstance(value, _COMPARED))
@@ -140,6 +144,10 @@ def _label(*parts: str | float) -> int:
     """63 bits of a hash: two of a million labels meet with odds of 1 in 18 million."""
     text = json.dumps(parts).encode()
     return int.from_bytes(blake2b(text, digest_size=8).digest(), "big") >> 1
+
+
+WITH_WORDS: Final = _label("words")
+"""The label of points that carry WORDS."""
 
 
 @dataclass(frozen=True, slots=True)

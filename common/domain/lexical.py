@@ -6,7 +6,7 @@ import math
 import re
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
@@ -140,12 +140,6 @@ def question_weights(terms: Sequence[QuestionTerm], passages: int, frequencies: 
 def bm25(question: Mapping[int, float], passage: Mapping[int, float]) -> float:
     """The BM25 score of a passage's stored weights for a question's idf weights."""
     return sum(weight * passage[code] for code, weight in question.items() if code in passage)
-
-
-def coverage(question: Mapping[int, float], passage_terms: Collection[int]) -> float:
-    """The share, 0..1, of the question's idf weight whose terms the passage holds; 0 for a question without terms."""
-    total = sum(question.values())
-    return sum(weight for code, weight in question.items() if code in passage_terms) / total if total else 0.0
 
 
 def prefix_and_typo_candidates(term: str, vocabulary: Sequence[str]) -> tuple[list[str], list[str]]:

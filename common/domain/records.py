@@ -28,7 +28,9 @@ class Gate:
 
 @dataclass(frozen=True, slots=True)
 class BaseRecord:
-    """One tenant. `live` answers, `writes_to` is what ingest fills; both change together with `gates` in one write."""
+    """One tenant. `live` answers, `writes_to` is what ingest fills; both change together with `gates` in one write.
+    `reconciled_at` is when a run over all bases last came to it.
+    """
 
     base: str
     live: str | None = None
@@ -36,6 +38,7 @@ class BaseRecord:
     gates: Mapping[str, Gate] = field(default_factory=dict)
     enabled: bool = True
     written_back: str = ""
+    reconciled_at: float = 0.0
     created_at: float = 0.0
 
 

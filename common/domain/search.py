@@ -62,6 +62,8 @@ class AnswerPassage:
     document_id: str
     generation: int
     stale: bool
+    absolute: float
+    """The score under fusion by absolute terms, whichever fusion was asked for: comparable between bases."""
 
     @property
     def citation(self) -> str:
@@ -72,8 +74,34 @@ class AnswerPassage:
 
 
 @dataclass(frozen=True, slots=True)
+class Related:
+    """A document that was not hit but stands near those that were, and why."""
+
+    base: str
+    source: str
+    title: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class BaseShare:
+    """What one of several bases said to a question."""
+
+    base: str
+    weight: float
+    gate: GateDecision
+    mode: Mode
+    degraded: bool
+    cache: CacheState
+    fingerprint: str
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
-    """What a base answers to one question. `timings_ms` holds epoch, embed, index, rank and total."""
+    """What a base, or several, answer to one question. `timings_ms` holds epoch, embed, index, rank and total;
+    `settled` is False for one that a moment later may be better and that no cache keeps.
+    """
 
     passages: tuple[AnswerPassage, ...]
     gate: GateDecision
@@ -86,6 +114,10 @@ class Answer:
     embedded: bool = False
     timings_ms: Mapping[str, float] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    rerank_tokens: tuple[int, int] | None = None
+    settled: bool = True
+    bases: tuple[BaseShare, ...] = ()
+    related: tuple[Related, ...] = ()
 
     @property
     def match(self) -> bool:

@@ -197,6 +197,9 @@ class VectorIndex(Protocol):
     ) -> Sequence[Mapping[str, Any]]:
         """Payloads of one document's passages in order, all or those ordinals."""
 
+    def vocabulary(self, base: str, collection: str) -> Iterator[str]:
+        """What the points say under `words` in their payload, dead ones too."""
+
     def generations(self, base: str, collection: str) -> Mapping[tuple[str, int], int]:
         """How many points each (object, generation) has."""
 

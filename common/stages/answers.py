@@ -1,43 +1,68 @@
-"""Answers to questions: cached where the epoch still stands, and asked once for equal questions at the same time."""
+"""Answers to questions: cached where the epoch still stands, asked once for equal questions at the same time, and given
+within the deadline or not at all.
+"""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from common.domain.search import Answer, Search
-from common.ports import AnswerCache, Catalog
-from common.stages.caching import SingleFlight
+from common.ports import AnswerCache
+from common.stages.caching import Epochs, SingleFlight
+from common.stages.neighbourhood import Neighbourhood, Within
+from common.stages.rerank import Reordering
 from common.stages.search import Searcher
 
-_BYTES_PER_PASSAGE = 600
+_BYTES_PER_PASSAGE: Final = 600
 
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """The query side as the functions use it."""
+    """The query side as the functions use it. `deadline` is in seconds, for one question."""
 
     searcher: Searcher
-    catalog: Catalog
+    epochs: Epochs
     cache: AnswerCache
+    reordering: Reordering
+    deadline: float
+    within: Within
+    neighbourhood: Neighbourhood
     flights: SingleFlight[Answer] = field(default_factory=SingleFlight)
 
     def answer(self, base: str, search: Search) -> Answer:
         """The answer at the base's current epoch. Raises what `Searcher.search` raises."""
         started = time.perf_counter()
-        if not self.searcher.enabled:
-            return self.searcher.search(base, search)
-        epoch = self.catalog.epoch(base)
+        epoch, age = self.epochs.read(base)
         read = (time.perf_counter() - started) * 1000
         key = ("answer", base, epoch, search)
         known: Answer | None = self.cache.get(key)
         if known is not None:
-            return replace(known, cache="hit", embedded=False, timings_ms=_only_epoch(read, started))
-        answer, shared = self.flights.do(key, lambda: self.searcher.search(base, search))
+            found = replace(known, cache="hit", embedded=False, timings_ms=_only_epoch(read, started))
+            return replace(found, warnings=(*found.warnings, _remembered(age))) if age else found
+        until = time.monotonic() + self.deadline
+        answer, shared = self.flights.do(key, lambda: self._ask(base, search, until), self.deadline)
         if shared:
             return replace(answer, cache="shared", embedded=False)
-        if not answer.degraded:
+        if answer.settled and not answer.degraded:
             size = sum(len(p.text) + _BYTES_PER_PASSAGE for p in answer.passages) + _BYTES_PER_PASSAGE
             self.cache.put(("answer", base, answer.epoch, search), answer, size)
         return answer
+
+    def _ask(self, base: str, search: Search, until: float) -> Answer:
+        wider = self.reordering.pool(search)
+        found = self.within(lambda: self.searcher.search(base, wider), until - time.monotonic())
+        ordered = self.reordering.apply(search, found, until)
+        return self.neighbourhood.beside(ordered, until)
+
+
+def at_once(work: Callable[[], Answer], _: float) -> Answer:
+    """Where nothing that a look-up asks can hang: in the caller's own thread."""
+    return work()
+
+
+def _remembered(age: float) -> str:
+    return f"The epoch was read {age:.1f} s ago (KB_EPOCH_TTL): a change since then is not in this answer."
 
 
 def _only_epoch(read: float, started: float) -> dict[str, float]:

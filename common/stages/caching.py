@@ -1,15 +1,12 @@
-"""What the query side remembers: under an epoch, under a vector space, and equal questions asked at the same time."""
+"""What the query side remembers under an epoch, and equal questions asked at the same time."""
 
-import math
 import threading
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from common.domain.errors import EmbeddingInvalid
-from common.domain.records import CollectionRecord
-from common.ports import AnswerCache, Embedder
-from common.stages.spaces import canaries_differ
+from common.domain.errors import Unavailable
+from common.ports import Catalog, Clock
 
 T = TypeVar("T")
 
@@ -34,6 +31,28 @@ class EpochMemory:
         return known[1].setdefault(name, {})
 
 
+class Epochs:
+    """The epoch of a base as caches use it: read each time, or remembered for `ttl` seconds (KB_EPOCH_TTL)."""
+
+    def __init__(self, catalog: Catalog, clock: Clock, ttl: float) -> None:
+        self._catalog = catalog
+        self._clock = clock
+        self._ttl = ttl
+        self._read: dict[str, tuple[int, float]] = {}
+
+    def read(self, base: str) -> tuple[int, float]:
+        """The epoch, and how many seconds ago it was read; 0 for now."""
+        if not self._ttl:
+            return self._catalog.epoch(base), 0.0
+        now = self._clock.now()
+        known = self._read.get(base)
+        if known is not None and 0 < now - known[1] <= self._ttl:
+            return known[0], now - known[1]
+        epoch = self._catalog.epoch(base)
+        self._read[base] = (epoch, now)
+        return epoch, 0.0
+
+
 class SingleFlight(Generic[T]):
     """Equal work asked for at the same time is done once; the others wait for it and share its end, error or not."""
 
@@ -41,15 +60,19 @@ class SingleFlight(Generic[T]):
         self._lock = threading.Lock()
         self._flights: dict[Hashable, _Flight[T]] = {}
 
-    def do(self, key: Hashable, work: Callable[[], T]) -> tuple[T, bool]:
-        """The result, and whether another caller's work gave it."""
+    def do(self, key: Hashable, work: Callable[[], T], patience: float | None = None) -> tuple[T, bool]:
+        """The result, and whether another caller's work gave it; that is waited for at most `patience` seconds.
+
+        Raises Unavailable when it took longer.
+        """
         with self._lock:
             flight = self._flights.get(key)
             leads = flight is None
             if flight is None:
                 flight = self._flights[key] = _Flight()
         if not leads:
-            flight.landed.wait()
+            if not flight.landed.wait(patience):
+                raise Unavailable("an equal question is still being answered")
             return flight.result(), True
         try:
             flight.value = work()
@@ -73,39 +96,3 @@ class _Flight(Generic[T]):
         if self.error is not None:
             raise self.error
         return self.value  # type: ignore[return-value]  # set by the leader before it landed
-
-
-class QuestionCache:
-    """Vectors of questions by vector space and text, and whether a collection's canaries still hold."""
-
-    def __init__(self, cache: AnswerCache) -> None:
-        self._cache = cache
-        self._flights: SingleFlight[tuple[tuple[float, ...], int]] = SingleFlight()
-        self._checked: dict[tuple[str, str], str | None] = {}
-
-    def vector(self, embedder: Embedder, text: str) -> tuple[tuple[float, ...], int, bool]:
-        """The question's unit vector, its tokens, and whether it had to be embedded now.
-
-        Raises EmbeddingInvalid for one that is no direction, which is not remembered.
-        """
-        key = ("vector", embedder.space, text)
-        known = self._cache.get(key)
-        if known is not None:
-            return (*known, False)
-
-        def embed() -> tuple[tuple[float, ...], int]:
-            vector = tuple(embedder.embed_query(text))
-            if not 0 < math.hypot(*vector) < math.inf:
-                raise EmbeddingInvalid(0, "the model gave no direction for the question")
-            return vector, embedder.count_tokens(text)
-
-        answered, shared = self._flights.do(key, embed)
-        self._cache.put(key, answered, 8 * len(answered[0]) + 4 * len(text))
-        return (*answered, not shared)
-
-    def checked(self, collection: CollectionRecord, embedder: Embedder) -> str | None:
-        """What is wrong with the model by the collection's canaries; asked of the model once."""
-        key = (collection.name, embedder.space.files_hash)
-        if key not in self._checked:
-            self._checked[key] = canaries_differ(collection, embedder)
-        return self._checked[key]

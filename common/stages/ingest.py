@@ -161,17 +161,21 @@ class _Attempt:
         parsed = self._parse(data)
         self.ports.quota.check_documents(self.change.ref, len(parsed.documents))
         for _ in range(3):
-            targets = self.ports.spaces.writing(self.change.ref.base)
+            targets = self.filling.timed("write", self.ports.spaces.writing, self.change.ref.base)
             filled = [self.filling.fill(parsed, target) for target in targets]
             documents = filled[0].documents
-            warnings = (*parsed.warnings, *filled[0].warnings, *shared_id_warnings(self.ports.catalog, documents))
-            self.ports.catalog.put_documents(self.change.ref, self.change.generation, documents)
+            warnings = (*parsed.warnings, *filled[0].warnings, *self.filling.timed("write", self._list, documents))
             self.ports.step("documents")
-            result = self._result(documents, warnings, len(data))
             wrote = tuple(target.collection for target in targets)
-            if self._publish(wrote, result) != "rewrite":
+            if self._publish(wrote, self._result(documents, warnings, len(data))) != "rewrite":
                 return
         raise Busy(f"the collections of base {self.change.ref.base} keep changing")
+
+    def _list(self, documents: tuple[DocumentRecord, ...]) -> tuple[str, ...]:
+        """Put the documents into the catalog; answers what is to be said of ids that others have too."""
+        shared = shared_id_warnings(self.ports.catalog, documents)
+        self.ports.catalog.put_documents(self.change.ref, self.change.generation, documents)
+        return shared
 
     def _read(self) -> bytes:
         since = time.perf_counter()
@@ -188,9 +192,7 @@ class _Attempt:
         return data
 
     def _parse(self, data: bytes) -> Parsed:
-        since = time.perf_counter()
-        parsed = self.ports.parser.parse(data, self.change.ref.name)
-        self.filling.took("parse", since)
+        parsed = self.filling.timed("parse", self.ports.parser.parse, data, self.change.ref.name)
         self.ports.step("parse")
         return parsed
 

@@ -6,7 +6,9 @@ from pathlib import PurePosixPath
 
 from common.domain.coverage import Coverage
 from common.domain.documents import JsonValue, ParsedDocument, Passage
+from common.domain.expansion import written_words
 from common.domain.index import point_id
+from common.domain.index_rules import WORDS
 from common.domain.lexical import Mode, lexical_weights
 from common.domain.objects import ObjectRef, digest, document_id
 from common.domain.records import DocumentRecord, capped
@@ -46,6 +48,7 @@ def drafts(
         "metadata": document.metadata,
     }
     made = []
+    written = " ".join(_written(document))
     for passage in passages:
         lexical = lexical_weights(_fields(document, passage), mode)
         mark = identity(passage.embedded)
@@ -64,6 +67,8 @@ def drafts(
             "identity": mark,
             "tokens": passage.tokens,
         }
+        if passage.ordinal == 0 and written:
+            payload[WORDS] = written
         if passage.after:
             payload["after"] = passage.after
         key = point_id(ref, generation, document.source, passage.ordinal)
@@ -104,6 +109,10 @@ def document_record(
         warnings=capped((*document.warnings, *coverage.warnings)),
         updated_at=now,
     )
+
+
+def _written(document: ParsedDocument) -> list[str]:
+    return written_words((document.title, *document.keywords, *document.aliases, *document.tags, document.text))
 
 
 def _fields(document: ParsedDocument, passage: Passage) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """Which collection a base writes to and answers from, in which vector space, with which model."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -65,7 +65,7 @@ class Spaces:
         embedder = self.configured()
         targets = []
         for name in record.writes_to:
-            stored = self._stored(base, name)
+            stored = self.stored(base, name)
             wanted = stored.space.embedding
             targets.append(Target(name, stored.space, embedder if wanted == embedder.space else self.find(wanted)))
         return targets
@@ -79,18 +79,19 @@ class Spaces:
         record = self.catalog.base(base)
         if record is None or record.live is None:
             return None
-        wanted = self._stored(base, record.live).space.embedding
+        wanted = self.stored(base, record.live).space.embedding
         return None if wanted == configured else _other_model(base, wanted, configured)
 
     def answering(self, record: BaseRecord) -> tuple[CollectionRecord, Embedder | None, str]:
         """The live collection, the embedder of its space, and, when there is none to trust, why."""
-        stored = self._stored(record.base, record.live or "")
+        stored = self.stored(record.base, record.live or "")
         try:
             return stored, self.find(stored.space.embedding), ""
         except ModelMissing as missing:
             return stored, None, str(missing)
 
-    def _stored(self, base: str, name: str) -> CollectionRecord:
+    def stored(self, base: str, name: str) -> CollectionRecord:
+        """The record of one collection. Raises Misconfigured when the catalog lost it."""
         stored = self.catalog.collection(base, name)
         if stored is None:
             raise Misconfigured(
@@ -117,10 +118,15 @@ class Spaces:
         return self.catalog.update_base(base, settle, raise_epoch=True)
 
 
-def canaries_differ(record: CollectionRecord, embedder: Embedder) -> str | None:
-    """What is wrong with the model by the collection's canaries (RULES 18), or None when all agree."""
+def canaries_differ(
+    record: CollectionRecord, embedder: Embedder, known: Mapping[str, Sequence[float]] | None = None
+) -> str | None:
+    """What is wrong with the model by the collection's canaries (RULES 18), or None when all agree. `known` are vectors
+    that the model gave for some of the texts already.
+    """
     for text, expected in record.canaries:
-        cosine = _cosine(expected, embedder.embed_query(text))
+        vector = (known or {}).get(text) or embedder.embed_query(text)
+        cosine = _cosine(expected, vector)
         if cosine < CANARY_COSINE:
             return (
                 f"model {embedder.space.model} no longer gives the vectors of collection {record.name} "

@@ -9,9 +9,13 @@ from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt, Stric
 from common.domain.errors import Refused
 from common.domain.gate import Threshold
 from common.domain.index import MAX_FILTER_KEYS, MAX_FILTER_VALUES
+from common.domain.merging import Weighted
+from common.domain.objects import is_base_id
 from common.domain.search import MAX_QUERY, MAX_TOP_K, Search, SearchFilter
 from common.settings import Settings
 
+MAX_BASES: Final = 50
+MAX_WEIGHT: Final = 100.0
 _INVISIBLE: Final = frozenset({"Cc", "Cf", "Zs", "Zl", "Zp", "Cn", "Cs"})
 _Value = StrictStr | StrictInt | StrictFloat | bool
 _Filter = dict[str, _Value | Annotated[list[_Value], Field(max_length=MAX_FILTER_VALUES)]]
@@ -54,6 +58,44 @@ class SearchBody(BaseModel):
             rerank=self.rerank or settings.kb_rerank,  # type: ignore[arg-type]  # Settings checked the word
             fusion=self.fusion or settings.kb_fusion,  # type: ignore[arg-type]  # Settings checked the word
         )
+
+
+class BaseWeight(BaseModel):
+    """One base of a question over several."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    base: StrictStr
+    weight: Annotated[StrictFloat | StrictInt, Field(gt=0, le=MAX_WEIGHT, allow_inf_nan=False)] = 1.0
+
+
+class SeveralBody(SearchBody):
+    """The body of a search over several bases."""
+
+    bases: Annotated[list[BaseWeight], Field(min_length=1, max_length=MAX_BASES)]
+
+    @field_validator("bases")
+    @classmethod
+    def _each_once(cls, bases: list[BaseWeight]) -> list[BaseWeight]:
+        if len({each.base for each in bases}) < len(bases):
+            raise ValueError("each base stands once")
+        return bases
+
+    def weighted(self) -> list[Weighted]:
+        """The bases in the order in which they were asked."""
+        return [Weighted(each.base, float(each.weight)) for each in self.bases]
+
+
+def decode_several(body: Mapping[str, Any], settings: Settings) -> tuple[list[Weighted], Search]:
+    """The bases and the checked question. Raises Refused 400 naming the first field at fault."""
+    try:
+        asked = SeveralBody.model_validate(body)
+    except ValidationError as error:
+        raise _refused(error) from error
+    for each in asked.bases:
+        if not is_base_id(each.base):
+            raise Refused(400, "BAD_BASE", f"{each.base!r} is not the id of a base.", "bases")
+    return asked.weighted(), asked.search(settings)
 
 
 def decode_search(body: Mapping[str, Any], settings: Settings) -> Search:

@@ -4,29 +4,53 @@ from dataclasses import fields
 from typing import Any, Final
 
 from common.domain.gate import GateDecision
-from common.domain.search import NO_MATCH, Answer, AnswerPassage
+from common.domain.search import NO_MATCH, Answer, AnswerPassage, BaseShare, Related
 
 _GATE: Final = tuple(field.name for field in fields(GateDecision))
+_RELATED: Final = tuple(field.name for field in fields(Related))
+_SHARE: Final = tuple(field.name for field in fields(BaseShare))
 
 
 def encode_answer(answer: Answer, took_ms: float) -> dict[str, Any]:
     """The whole answer; `took_ms` is the handler's own time."""
-    return {
+    body: dict[str, Any] = {
         "match": answer.match,
         "sentinel": None if answer.match else NO_MATCH,
         "passages": [encode_passage(passage) for passage in answer.passages],
-        "related": [],
-        "gate": {name: getattr(answer.gate, name) for name in _GATE},
+        "related": [{name: getattr(each, name) for name in _RELATED} for each in answer.related],
+        "gate": encode_gate(answer.gate),
         "mode": answer.mode,
         "degraded": answer.degraded,
         "cache": answer.cache,
         "fingerprint": answer.fingerprint,
         "epoch": answer.epoch,
-        "usage": {"query_tokens": answer.query_tokens, "embedded": answer.embedded},
+        "usage": _usage(answer),
         "timings_ms": dict(answer.timings_ms),
         "took_ms": round(took_ms, 3),
         "warnings": list(answer.warnings),
     }
+    if answer.bases:
+        body["bases"] = [_share(share) for share in answer.bases]
+    return body
+
+
+def encode_gate(gate: GateDecision) -> dict[str, Any]:
+    """The decision with all that went into it."""
+    return {name: getattr(gate, name) for name in _GATE}
+
+
+def _usage(answer: Answer) -> dict[str, Any]:
+    """What the question cost: its embedding, and apart from it what a reranking model read and wrote."""
+    usage: dict[str, Any] = {"query_tokens": answer.query_tokens, "embedded": answer.embedded}
+    if answer.rerank_tokens:
+        prompt, completion = answer.rerank_tokens
+        usage["rerank"] = {"prompt_tokens": prompt, "completion_tokens": completion}
+    return usage
+
+
+def _share(share: BaseShare) -> dict[str, Any]:
+    """What one of several bases said."""
+    return {**{name: getattr(share, name) for name in _SHARE}, "gate": encode_gate(share.gate)}
 
 
 def encode_passage(passage: AnswerPassage) -> dict[str, Any]:

@@ -1,41 +1,58 @@
 """The query function's routes: what it is asked, handed to the stages, encoded. Knows nothing of where it runs."""
 
 import time
+from dataclasses import replace
 
 from werkzeug.wrappers import Response
 
+from common.asking import Asking
 from common.boundary import Call, Route, Router, answer, json_body
-from common.runtime import Asking
-from functions.query.decode import decode_search
+from common.domain.errors import Refused
+from common.domain.gate import disabled
+from common.domain.search import Answer
+from common.logs import log_event
+from functions.query import reading
+from functions.query.decode import decode_search, decode_several
 from functions.query.encode import encode_answer
 
 
 def router(runtime: Asking) -> Router:
     """The query function over one runtime."""
+    routes = [*_search(runtime), *reading.routes(runtime)]
+    if not runtime.settings.enable_knowledge_base:
+        routes = [replace(route, endpoint=_switched_off) for route in routes]
+    return Router(routes, runtime.authenticate, runtime.ready)
 
+
+def _search(runtime: Asking) -> list[Route]:
     def search(call: Call) -> Response:
         started = time.perf_counter()
         wanted = decode_search(json_body(call.request), runtime.settings)
-        found = runtime.answers.answer(call.base, wanted)
+        found = _told(runtime.answers.answer(call.base, wanted))
         return answer(encode_answer(found, (time.perf_counter() - started) * 1000))
 
-    def bases(call: Call) -> Response:
-        listed = [
-            runtime.listing.base(record.base)
-            for record in runtime.catalog.bases()
-            if call.identity.allows(record.base, "read")
-        ]
-        return answer({"bases": listed})
+    def several(call: Call) -> Response:
+        started = time.perf_counter()
+        asked, wanted = decode_several(json_body(call.request), runtime.settings)
+        for each in asked:
+            if not call.identity.allows(each.base, "read"):
+                raise Refused(403, "FORBIDDEN", f"This identity may not read base {each.base}.", "bases")
+        found = _told(runtime.several.answer(asked, wanted))
+        return answer(encode_answer(found, (time.perf_counter() - started) * 1000))
 
-    def links(call: Call) -> Response:
-        return answer(runtime.listing.links(call.base, str(call.path["source"])))
+    return [
+        Route("POST", "/v1/bases/<base>/search", search, "read"),
+        Route("POST", "/v1/search", several, None),
+    ]
 
-    return Router(
-        [
-            Route("POST", "/v1/bases/<base>/search", search, "read"),
-            Route("GET", "/v1/bases", bases, None),
-            Route("GET", "/v1/bases/<base>/documents/<source:source>/links", links, "read"),
-        ],
-        runtime.authenticate,
-        runtime.ready,
-    )
+
+def _told(found: Answer) -> Answer:
+    """The answer as it is; one without vectors leaves a line, which an alert counts."""
+    if found.degraded:
+        log_event("degraded")
+    return found
+
+
+def _switched_off(_: Call) -> Response:
+    """ENABLE_KNOWLEDGE_BASE=false: every query route says so at once, whatever it was asked."""
+    return answer(encode_answer(Answer((), disabled(), "hybrid"), 0.0))

@@ -17,13 +17,14 @@ from common.adapters.memory_index import MemoryIndex
 from common.adapters.memory_objects import MemoryObjectStore
 from common.adapters.plain_parser import PlainParser
 from common.adapters.signed_puts import SignedPuts
+from common.asking import Asking, asking
 from common.domain.errors import Transient
 from common.domain.notifications import write_notification
 from common.domain.objects import ObjectChange, ObjectRef
 from common.identity import Authenticate
 from common.loading import Models
 from common.ports import Catalog, Clock, Delivery, Embedder, Message, VectorIndex
-from common.runtime import Asking, Bucket, Runtime, Work, asking, working
+from common.runtime import Bucket, Runtime, Work, working
 from common.settings import read_settings
 from functions.ingest.handle import handle
 from functions.local.workers import push

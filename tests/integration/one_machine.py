@@ -3,7 +3,7 @@ at every step boundary. Shared by the state machine, the crash points and the so
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -90,13 +90,14 @@ class OneMachine:
     kill_after: int | None = None
     steps: list[str] = field(default_factory=list)
     on_step: Callable[[str], None] | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
     runtime: LocalRuntime = field(init=False)
 
     def __post_init__(self) -> None:
         self.runtime = self.open()
 
     def open(self) -> LocalRuntime:
-        settings = read_settings({"KB_DATA_DIR": str(self.folder / "data"), "KB_CACHE_TTL": "0"})
+        settings = read_settings({"KB_DATA_DIR": str(self.folder / "data"), "KB_CACHE_TTL": "0", **self.settings})
         return local_runtime(settings, embedder=self.embedder, parser=PlainParser(), clock=self.clock, step=self.step)
 
     def step(self, name: str) -> None:

@@ -1,12 +1,15 @@
 """What a question gets: the right fields, live passages only, modes, thresholds, caches that are never stale."""
 
 import threading
+from dataclasses import replace
 
 import pytest
 
 from common.adapters.hashing_embedder import HashingEmbedder
 from common.domain.errors import EmbeddingInvalid, Refused, Unavailable
 from common.domain.search import Search, SearchFilter
+from common.ports import Reranked
+from common.stages.rerank import Reordering
 from tests.integration.one_machine import BASE, OneMachine, content
 
 OTHERS = {
@@ -236,12 +239,127 @@ def test_canaries_that_no_longer_agree_leave_answers_by_words(tmp_path):
     machine.runtime.close()
 
 
-def test_a_switched_off_knowledge_base_answers_at_once(tmp_path):
-    from dataclasses import replace  # noqa: PLC0415 - only here
+def test_a_word_begun_or_mistyped_finds_what_it_stands_for(machine):
+    put(machine, reembolso="# Reembolso\n\nO reembolso do valor pago sai em dez dias.", **OTHERS)
+    for written, mark in (("reemb", "reemb*"), ("reembolzo", "reembolzo~"), ("Reembolso", "reembolso")):
+        found = machine.runtime.answers.answer(BASE, Search(written, mode="lexical"))
+        assert found.match, written
+        assert found.passages[0].source == "reembolso.md"
+        assert found.passages[0].terms == (mark,)
+    exact, loose = (ask(machine, word, mode="lexical").passages[0].lexical_score for word in ("reembolso", "reemb"))
+    assert 0 < loose < exact
+    assert not machine.runtime.answers.answer(BASE, Search("xilofone", mode="lexical")).match
 
-    machine = OneMachine(tmp_path, embedder=CountingEmbedder())
-    answers = machine.runtime.answers
-    off = replace(answers, searcher=replace(answers.searcher, enabled=False))
-    answer = off.answer("nobody", Search("x"))
-    assert (answer.match, answer.gate.decision, machine.embedder.asked) == (False, "disabled", 0)
+
+def test_a_word_the_base_knows_is_loosened_only_where_it_finds_no_match_alone(machine):
+    put(
+        machine,
+        porta="# Porta\n\nA porta da frente fecha sozinha.",
+        portaria="# Portaria\n\nA portaria recebe pacotes grandes.",
+        **OTHERS,
+    )
+    both = machine.runtime.answers.answer(BASE, Search("porta pacotes grandes recebe", mode="lexical"))
+    assert both.match
+    assert both.passages[0].source == "portaria.md"
+    alone = machine.runtime.answers.answer(BASE, Search("porta", mode="lexical"))
+    assert [p.source for p in alone.passages] == ["porta.md"]
+
+
+def test_an_embedder_that_does_not_answer_in_time_costs_only_the_vector(tmp_path):
+    machine = OneMachine(tmp_path, embedder=CountingEmbedder(), settings={"KB_DEADLINE_SECONDS": "0.4"})
+    put(machine, **OTHERS)
+    held = threading.Event()
+    machine.embedder.embed_query = lambda _: held.wait(60) and [1.0]
+    answer = ask(machine, "troca do produto")
+    assert (answer.degraded, answer.mode) == (True, "lexical")
+    assert "did not answer within 0.2 s" in answer.warnings[0]
+    assert answer.passages[0].source == "trocas.md"
+    held.set()
     machine.runtime.close()
+
+
+def test_a_remembered_epoch_is_told(tmp_path):
+    machine = OneMachine(tmp_path, embedder=CountingEmbedder(), settings={"KB_EPOCH_TTL": "30", "KB_CACHE_TTL": "600"})
+    put(machine, **OTHERS)
+    assert not ask(machine, "troca").warnings
+    machine.clock.advance(10)
+    put(machine, trocas="# Trocas\n\nNada se troca.")
+    stale = ask(machine, "troca")
+    assert stale.cache == "hit"
+    assert "KB_EPOCH_TTL" in stale.warnings[0]
+    machine.clock.advance(31)
+    assert "Nada se troca" in ask(machine, "troca").passages[0].text
+    machine.runtime.close()
+
+
+class Model:
+    """A reranker that turns the order round, or fails."""
+
+    def __init__(self):
+        self.broken = False
+        self.asked = []
+
+    def rerank(self, question, texts, deadline):
+        self.asked.append((question, len(texts)))
+        if self.broken:
+            raise Unavailable("the reranker answered 500")
+        return Reranked(tuple(reversed(range(len(texts)))), 700, 12)
+
+
+@pytest.fixture
+def reranked(tmp_path):
+    machine = OneMachine(tmp_path, embedder=CountingEmbedder(), settings={"KB_CACHE_TTL": "600"})
+    put(machine, **OTHERS)
+    model = Model()
+    yield replace(machine.runtime.answers, reordering=Reordering(model)), model
+    machine.runtime.close()
+
+
+def test_a_model_reorders_the_pool_before_the_cut(reranked):
+    answers, model = reranked
+    plain = answers.answer(BASE, Search("troca produto loja frete", top_k=3, threshold=None))
+    turned = answers.answer(BASE, Search("troca produto loja frete", top_k=1, threshold=None, rerank="llm"))
+    assert turned.passages[0].id == plain.passages[-1].id
+    assert turned.rerank_tokens == (700, 12)
+    assert (
+        answers.answer(BASE, Search("troca produto loja frete", top_k=1, threshold=None, rerank="llm")).cache == "hit"
+    )
+    assert len(model.asked) == 1
+
+
+def test_a_failed_reranking_keeps_the_order_and_is_not_remembered(reranked):
+    answers, model = reranked
+    model.broken = True
+    asked = Search("troca produto loja frete", top_k=3, threshold=None, rerank="llm")
+    plain = answers.answer(BASE, replace(asked, rerank="off"))
+    failed = answers.answer(BASE, asked)
+    assert [p.id for p in failed.passages] == [p.id for p in plain.passages]
+    assert failed.warnings == ("Not reranked: the reranker answered 500.",)
+    model.broken = False
+    assert answers.answer(BASE, asked).passages[0].id == plain.passages[-1].id
+
+
+def test_no_model_is_asked_where_nothing_matches(reranked):
+    answers, model = reranked
+    assert not answers.answer(BASE, Search("xilofone quebrado", mode="lexical", rerank="llm")).match
+    assert model.asked == []
+
+
+def test_without_a_model_the_order_stays_and_the_answer_says_so(machine):
+    put(machine, **OTHERS)
+    answer = ask(machine, "troca do produto", rerank="llm")
+    assert answer.passages
+    assert "KB_RERANK_URL" in answer.warnings[0]
+
+
+def test_diversity_moves_a_copy_behind_something_else(machine):
+    copy = OTHERS["trocas"] + " Vale para todos."
+    other = "# Devolver\n\nO cliente troca o produto quando ele chega quebrado, sem pagar nada."
+    put(machine, copia=copy, devolver=other, **OTHERS)
+    plain, diverse = (
+        ask(machine, "o cliente troca o produto em trinta dias", top_k=4, rerank=r) for r in ("off", "mmr")
+    )
+    assert {p.source for p in plain.passages[:2]} == {"copia.md", "trocas.md"}
+    assert diverse.passages[0].source == plain.passages[0].source
+    assert {p.source for p in diverse.passages[:2]} != {"copia.md", "trocas.md"}
+    assert {p.id for p in diverse.passages} == {p.id for p in plain.passages}

@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from common.domain.calibration import LEAST_PASSAGES, LEAST_TRIALS, Trial, fit_cut, fit_gate, needs_refit
+from common.domain.expansion import covered, exact
 from common.domain.fusion import Candidate, fuse
 from common.domain.gate import gate_value
-from common.domain.lexical import bm25, coverage, lexical_weights, question_terms, question_weights
+from common.domain.lexical import bm25, lexical_weights, question_terms, question_weights
 from common.domain.metrics import confusion_at
 from common.domain.records import Gate
 from common.domain.synthetic import SourcePassage
@@ -150,9 +151,8 @@ def test_a_question_is_asked_as_the_query_function_asks_it(left_out):
             Candidate(str(row), float(asked.cosines[row]), bm25(weights, base.lexical[row]), ("d", row)) for row in rows
         ]
         best = fuse(pool, sum(weights.values()), med, sd)[0]
-        expected = gate_value(
-            max(each.dense for each in pool), coverage(weights, base.lexical[int(best.id)]), Gate(med, sd, 0)
-        )
+        share = covered(exact(terms, len(rows), held), base.lexical[int(best.id)])
+        expected = gate_value(max(each.dense for each in pool), share, Gate(med, sd, 0))
         assert value == pytest.approx(expected)
         assert math.isfinite(value)
 

@@ -13,7 +13,6 @@ from common.domain.lexical import (
     K1,
     B,
     bm25,
-    coverage,
     fold,
     idf,
     lexical_weights,
@@ -173,23 +172,6 @@ def test_question_terms_are_distinct_in_order_and_as_written():
     terms = question_terms("Configurações de KB_CACHE_TTL e configuração", "stem")
     assert [term.display for term in terms] == ["Configurações", "KB", "CACHE", "TTL", "KB_CACHE_TTL"]
     assert len({term.code for term in terms}) == len(terms)
-
-
-def test_an_unknown_word_costs_coverage_and_an_unknown_joined_form_does_not():
-    stored = lexical_weights({"text": "o guarda chuva azul"}, "stem")
-    terms = question_terms("guarda-chuva", "stem")
-    known = question_weights(terms, 10, {term.code: 1 for term in terms if term.code in stored})
-    assert coverage(known, stored) == 1.0
-    missing = question_terms("guarda verde", "stem")
-    half = question_weights(missing, 10, {term.code: 1 for term in missing if term.code in stored})
-    assert 0 < coverage(half, stored) < 0.5
-    identifier = question_terms("guarda_chuva", "stem")
-    unknown = question_weights(identifier, 10, {term.code: 1 for term in identifier if term.code in stored})
-    assert coverage(unknown, stored) < 1.0
-
-
-def test_coverage_of_a_question_without_terms_is_zero():
-    assert coverage({}, {1, 2}) == 0.0
 
 
 VOCABULARY = sorted(

@@ -1,0 +1,51 @@
+"""Work that may hang, run in threads of its own so that whoever asked for it waits only so long."""
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Final, TypeVar
+
+from common.domain.errors import Unavailable
+
+T = TypeVar("T")
+THREADS: Final = 16
+
+
+class Patience:
+    """At most `seconds` for each piece of work. One that takes longer ends in its own time, unheard; while all threads
+    are held by such work, more of it is refused at once.
+    """
+
+    def __init__(self, what: str, seconds: float, threads: int = THREADS) -> None:
+        self.seconds = seconds
+        self._what = what
+        self._threads = threads
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix=what.replace(" ", "-"))
+        self.overdue = 0
+        self._lock = threading.Lock()
+
+    def run(self, work: Callable[[], T], seconds: float | None = None) -> T:
+        """What the work answers or raises, or Unavailable when it did not come to an end in time."""
+        if self.overdue >= self._threads:
+            raise Unavailable(f"{self._what} does not answer")
+        future = self._pool.submit(work)
+        limit = self.seconds if seconds is None else seconds
+        try:
+            return future.result(limit)
+        except TimeoutError:
+            if future.done():
+                raise
+            self._give_up(future)
+            raise Unavailable(f"{self._what} did not answer within {limit:g} s") from None
+
+    def _give_up(self, future: "Future[T]") -> None:
+        if future.cancel():
+            return
+        with self._lock:
+            self.overdue += 1
+
+        def late(_: "Future[T]") -> None:
+            with self._lock:
+                self.overdue -= 1
+
+        future.add_done_callback(late)

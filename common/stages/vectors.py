@@ -1,0 +1,89 @@
+"""Vectors of questions: remembered by vector space and text, made by a model that the collection's canaries confirm,
+and waited for only so long.
+"""
+
+import math
+from collections.abc import Hashable
+from typing import Final
+
+from common.domain.errors import DocumentError, EmbeddingInvalid, FicharioError, Transient, Unavailable
+from common.domain.records import BaseRecord, CollectionRecord
+from common.domain.space import EmbeddingSpace
+from common.ports import AnswerCache, Embedder
+from common.stages.caching import SingleFlight
+from common.stages.patience import Patience
+from common.stages.spaces import CANARIES, Spaces, canaries_differ
+
+Vector = tuple[float, ...]
+_NUMBER_BYTES: Final = 8
+_LETTER_BYTES: Final = 4
+
+
+class NoVector(Exception):
+    """Why this question has no vector; the sentence is for the answer's warnings."""
+
+
+class QuestionVectors:
+    """Safe between threads; equal questions at the same time are embedded once."""
+
+    def __init__(self, cache: AnswerCache, spaces: Spaces, patience: Patience) -> None:
+        self._cache = cache
+        self._spaces = spaces
+        self._patience = patience
+        self._flights: SingleFlight[tuple[Vector, int]] = SingleFlight()
+        self._confirmed: dict[str, Embedder] = {}
+        self._refused: dict[str, str] = {}
+        self._canaries: dict[EmbeddingSpace, dict[str, Vector]] = {}
+
+    def of(self, record: BaseRecord, collection: CollectionRecord, text: str) -> tuple[Vector, int, bool]:
+        """The question's unit vector in the collection's space, its tokens, and whether it was embedded now.
+
+        Raises NoVector where there is no trusted model, or it does not answer in time; ModelFilesDiffer.
+        """
+        key = ("vector", collection.space.embedding, text)
+        known = self._cache.get(key)
+        if known is not None:
+            return tuple(known[0]), known[1], False
+        try:
+            answered, shared = self._flights.do(
+                key, lambda: self._patience.run(lambda: self._embed(record, collection, text, key))
+            )
+        except (Transient, DocumentError) as error:
+            raise NoVector(_sentence(error)) from error
+        return (*answered, not shared)
+
+    def warm(self, embedder: Embedder) -> None:
+        """Have the model say its canaries before the first question needs them. Repeatable."""
+        if embedder.fit and embedder.space not in self._canaries:
+            self._canaries[embedder.space] = {text: tuple(embedder.embed_query(text)) for text in CANARIES}
+
+    def _embed(self, record: BaseRecord, collection: CollectionRecord, text: str, key: Hashable) -> tuple[Vector, int]:
+        # Whoever waited for this while an equal question was answered finds it here.
+        known = self._cache.get(key)
+        if known is not None:
+            return tuple(known[0]), known[1]
+        embedder = self._confirmed.get(collection.name) or self._confirm(record, collection)
+        vector = tuple(embedder.embed_query(text))
+        if not 0 < math.hypot(*vector) < math.inf:
+            raise EmbeddingInvalid(0, "the model gave no direction for the question")
+        tokens = embedder.count_tokens(text)
+        self._cache.put(key, (vector, tokens), _NUMBER_BYTES * len(vector) + _LETTER_BYTES * len(text))
+        return vector, tokens
+
+    def _confirm(self, record: BaseRecord, collection: CollectionRecord) -> Embedder:
+        """The model of the collection's space, once it gave the vectors of the canaries (RULES 18)."""
+        if collection.name in self._refused:
+            raise Unavailable(self._refused[collection.name])
+        _, embedder, warning = self._spaces.answering(record)
+        if embedder is None:
+            raise Unavailable(warning)
+        differs = canaries_differ(collection, embedder, self._canaries.get(embedder.space))
+        if differs:
+            self._refused[collection.name] = differs
+            raise Unavailable(differs)
+        self._confirmed[collection.name] = embedder
+        return embedder
+
+
+def _sentence(error: FicharioError) -> str:
+    return f"Answered by words alone: {str(error).rstrip('.')}."
