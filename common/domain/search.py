@@ -42,6 +42,11 @@ class Search:
         """How many candidates each list is asked for (RULES 12)."""
         return max(LEAST_POOL, 2 * self.top_k)
 
+    @property
+    def key(self) -> tuple["Search", tuple[str, ...]]:
+        """What caches know it by: 1, 1.0 and True are equal and are not the same condition."""
+        return self, tuple(type(value).__name__ for _, values in self.filter.metadata for value in values)
+
 
 @dataclass(frozen=True, slots=True)
 class AnswerPassage:
@@ -108,6 +113,7 @@ class Answer:
     mode: Mode
     degraded: bool = False
     cache: CacheState = "miss"
+    collection: str = ""
     fingerprint: str = ""
     epoch: int = 0
     query_tokens: int = 0
