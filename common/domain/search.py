@@ -64,6 +64,8 @@ class AnswerPassage:
     stale: bool
     absolute: float
     """The score under fusion by absolute terms, whichever fusion was asked for: comparable between bases."""
+    category: str = ""
+    metadata: Mapping[str, JsonValue] = field(default_factory=dict)
 
     @property
     def citation(self) -> str:
@@ -127,5 +129,7 @@ def passage_of(payload: Mapping[str, Any], key: str, **scores: Any) -> AnswerPas
         lines=(lines[0], lines[1]) if lines else None,
         document_id=payload["document_id"],
         generation=payload["generation"],
+        category=payload.get("category") or "",
+        metadata=payload.get("metadata") or {},
         **scores,
     )

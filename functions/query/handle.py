@@ -10,6 +10,7 @@ from common.domain.errors import Refused
 from common.domain.gate import disabled
 from common.domain.search import Answer
 from common.runtime import Asking
+from functions.query import protocols
 from functions.query.decode import decode_search, decode_several
 from functions.query.encode import encode_answer
 
@@ -19,7 +20,7 @@ def router(runtime: Asking) -> Router:
     routes = [*_search(runtime), *_listings(runtime)]
     if not runtime.settings.enable_knowledge_base:
         routes = [replace(route, endpoint=_switched_off) for route in routes]
-    return Router(routes, runtime.authenticate, runtime.ready)
+    return Router([*routes, *protocols.routes(runtime)], runtime.authenticate, runtime.ready)
 
 
 def _search(runtime: Asking) -> list[Route]:

@@ -146,6 +146,7 @@ SCOPE_OF = {
     ("POST", "/v1/bases/<base>/reconcile"): "admin",
     ("POST", "/v1/bases/<base>/calibrate"): "admin",
     ("GET", "/v1/bases"): None,
+    ("POST", "/v1/search"): None,
 }
 
 
