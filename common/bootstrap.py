@@ -6,28 +6,46 @@ import threading
 from collections.abc import Callable
 from dataclasses import fields
 from functools import lru_cache
+from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final
 
 from common import logs
 from common.adapters.system_clock import SystemClock
-from common.domain.errors import DataFolderError
+from common.domain.errors import DataFolderError, Misconfigured
 from common.domain.notifications import write_notification
 from common.domain.objects import ObjectChange
 from common.domain.space import alias_name
 from common.loading import Models, WorkerParser
-from common.ports import Catalog, Clock, Embedder, Message, Parser, VectorIndex
-from common.runtime import Asking, Bucket, LocalRuntime, Runtime, Work, asking, working
+from common.ports import Clock, Embedder, Message, Parser, VectorIndex
+from common.runtime import Asking, Bucket, LocalRuntime, Runtime, Work, asking, unusable, working
 from common.settings import Settings, read_settings
 from common.stages.patience import Patience
 
 if TYPE_CHECKING:
+    from google.cloud.firestore import Client as FirestoreClient
     from qdrant_client import QdrantClient
 
+    from common.adapters.gcs_objects import GcsObjectStore
+    from common.adapters.s3_objects import S3ObjectStore
     from common.adapters.sqlite.connection import Database
 
 LOCAL_BUCKET: Final = "local"
+
+
+def check_process(*, working: bool) -> None:
+    """What a function asks for when its process starts, before any client is opened; `working` unless it only answers
+    questions.
+
+    Raises Misconfigured with every problem, so that a wrong configuration never takes a request.
+    """
+    settings = _process_settings()
+    problems = unusable(settings, SystemClock(), working=working)
+    if working and settings.kb_mode == "cloud" and settings.cloud_bucket.provider == "s3":
+        problems += _without_boto3()
+    if problems:
+        raise Misconfigured("\n".join(problems))
 
 
 @lru_cache(maxsize=1)
@@ -109,10 +127,7 @@ def cloud_asking(
     settings: Settings, *, embedder: Embedder | None = None, qdrant: "QdrantClient | None" = None
 ) -> Asking:
     """Google Cloud, for questions alone: Firestore and a Qdrant server."""
-    catalog, index = _firestore(settings), _qdrant(settings, qdrant)
-    models = Models(settings.models, settings.model, embedder)
-    patience = Patience("the catalog and the index", settings.kb_deadline_seconds)
-    return asking(settings, SystemClock(), catalog, index, models, index.close, patience.run)
+    return _cloud_side(settings, _firestore(settings), embedder, qdrant)
 
 
 def cloud_runtime(
@@ -124,33 +139,71 @@ def cloud_runtime(
     step: Callable[[str], None] = lambda _: None,
     stopping: Callable[[], bool] = lambda: False,
 ) -> Runtime:
-    """Google Cloud: Cloud Storage, Pub/Sub, Firestore and a Qdrant server (`qdrant`: a client that is open already)."""
+    """Google Cloud: Cloud Storage or S3, Pub/Sub, Firestore and a Qdrant server (`qdrant`: a client that is open)."""
     from google.cloud import pubsub_v1  # noqa: PLC0415 - one machine needs no cloud
 
-    from common.adapters.gcs.calls import connect  # noqa: PLC0415 - see above
-    from common.adapters.gcs_objects import GcsObjectStore  # noqa: PLC0415 - see above
     from common.adapters.pubsub_queue import PubsubQueue  # noqa: PLC0415 - see above
 
-    project = settings.google_cloud_project
-    queue = PubsubQueue(pubsub_v1.PublisherClient(), project)
-    side = cloud_asking(settings, embedder=embedder, qdrant=qdrant)
+    firestore = _firestore(settings)
+    side = _cloud_side(settings, firestore, embedder, qdrant)
+    queue = PubsubQueue(pubsub_v1.PublisherClient(), settings.google_cloud_project)
+    name = settings.cloud_bucket.name
 
     def announce(change: ObjectChange) -> None:
-        attributes, resource = write_notification(change, settings.kb_bucket)
+        attributes, resource = write_notification(change, name)
         queue.publish(settings.kb_topic_events, Message(resource, attributes))
 
-    store = GcsObjectStore(connect(project), settings.kb_bucket, side.clock)
-    bucket = Bucket(store, settings.kb_bucket, announce, lambda: list(store.foreign()), store.signed_upload)
+    store: GcsObjectStore | S3ObjectStore
+    if settings.cloud_bucket.provider == "s3":
+        store = _s3(name, firestore, announce, side.clock)
+    else:
+        store = _gcs(settings, side.clock)
+    bucket = Bucket(store, name, announce, lambda: list(store.foreign()), store.signed_upload)
     work = working(side, bucket, Work(parser or WorkerParser(settings.kb_ocr), stopping, step))
     return Runtime(**_fields(side), **work)
 
 
-def _firestore(settings: Settings) -> Catalog:
+def _cloud_side(
+    settings: Settings, firestore: "FirestoreClient", embedder: Embedder | None, qdrant: "QdrantClient | None"
+) -> Asking:
+    from common.adapters.firestore.catalog import FirestoreCatalog  # noqa: PLC0415 - one machine needs no cloud
+
+    catalog, index = FirestoreCatalog(firestore, settings.kb_epoch_shards), _qdrant(settings, qdrant)
+    models = Models(settings.models, settings.model, embedder)
+    patience = Patience("the catalog and the index", settings.kb_deadline_seconds)
+    return asking(settings, SystemClock(), catalog, index, models, index.close, patience.run)
+
+
+def _firestore(settings: Settings) -> "FirestoreClient":
     from google.cloud import firestore  # noqa: PLC0415 - one machine needs no cloud
 
-    from common.adapters.firestore.catalog import FirestoreCatalog  # noqa: PLC0415 - see above
+    return firestore.Client(project=settings.google_cloud_project)
 
-    return FirestoreCatalog(firestore.Client(project=settings.google_cloud_project), settings.kb_epoch_shards)
+
+def _gcs(settings: Settings, clock: Clock) -> "GcsObjectStore":
+    from common.adapters.gcs.calls import connect  # noqa: PLC0415 - one machine needs no cloud
+    from common.adapters.gcs_objects import GcsObjectStore  # noqa: PLC0415 - see above
+
+    return GcsObjectStore(connect(settings.google_cloud_project), settings.cloud_bucket.name, clock)
+
+
+def _s3(
+    name: str, firestore: "FirestoreClient", announce: Callable[[ObjectChange], None], clock: Clock
+) -> "S3ObjectStore":
+    """S3 gives no generations: they are numbered in Firestore, and what S3 does not tell is announced."""
+    if problems := _without_boto3():
+        raise Misconfigured(*problems)
+    from common.adapters.firestore.generations import FirestoreGenerations  # noqa: PLC0415 - one machine needs no cloud
+    from common.adapters.s3.calls import connect  # noqa: PLC0415 - only a bucket of S3 needs it
+    from common.adapters.s3_objects import S3ObjectStore  # noqa: PLC0415 - see above
+
+    return S3ObjectStore(connect(), name, FirestoreGenerations(firestore), announce, clock)
+
+
+def _without_boto3() -> list[str]:
+    if find_spec("boto3") is not None:
+        return []
+    return ["KB_BUCKET=s3://... needs boto3, which is not installed: pip install 'fichario[aws]'."]
 
 
 def _qdrant(settings: Settings, client: "QdrantClient | None") -> VectorIndex:
@@ -164,6 +217,7 @@ def _fields(side: Asking) -> dict[str, Any]:
     return {field.name: getattr(side, field.name) for field in fields(side)}
 
 
+@lru_cache(maxsize=1)
 def _process_settings() -> Settings:
     settings = read_settings()
     logs.configure(settings.kb_log_level)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from common.adapters.process_cache import ProcessCache
 from common.domain.chunking import CHUNKING_VERSION
+from common.domain.errors import Misconfigured
 from common.domain.lexical import LEXICAL_VERSION
 from common.domain.objects import ObjectChange, ObjectRef
 from common.domain.records import Gate
@@ -16,22 +17,26 @@ from common.loading import Models
 from common.models import gate_constants
 from common.ports import Catalog, Clock, ObjectStore, Parser, PullQueue, Reranker, VectorIndex
 from common.settings import Settings
-from common.stages.answers import Answers, Within, at_once
+from common.stages.addressing import Addressing
+from common.stages.answers import Answers, at_once
 from common.stages.caching import EpochMemory, Epochs
 from common.stages.candidates import Candidates
+from common.stages.contents import Library
 from common.stages.fit import GateFit
 from common.stages.ingest import IngestPorts
 from common.stages.listing import Listing
 from common.stages.manage import Manage
+from common.stages.neighbourhood import Neighbourhood, Within
 from common.stages.patience import Patience
 from common.stages.quota import Quota
+from common.stages.reading import Reading
 from common.stages.reconcile import Reconcile
 from common.stages.rerank import Reordering
 from common.stages.search import Searcher
 from common.stages.several import SeveralBases
 from common.stages.spaces import Spaces
 from common.stages.vectors import QuestionVectors
-from common.stages.writeback import Callee, WriteBack
+from common.stages.writeback import Callee, Notifier, WriteBack
 
 if TYPE_CHECKING:
     from common.adapters.data_folder import DataFolder
@@ -55,6 +60,7 @@ class Asking:
     answers: Answers
     several: SeveralBases
     listing: Listing
+    reading: Reading
     authenticate: Authenticate
     ready: Callable[[], Mapping[str, Any]]
     close: Callable[[], None]
@@ -132,7 +138,10 @@ def asking(
     vectors = QuestionVectors(cache, spaces, patience)
     searcher = Searcher(catalog, index, spaces, Candidates(catalog, index, EpochMemory()), vectors)
     epochs = Epochs(catalog, clock, settings.kb_epoch_ttl)
-    answers = Answers(searcher, epochs, cache, Reordering(_reranker(settings)), settings.kb_deadline_seconds, within)
+    addressing, library = Addressing(catalog, index), Library(catalog)
+    reading = Reading(catalog, index, addressing, library, searcher.view, _bucket_path(settings))
+    reordering, neighbourhood = Reordering(_reranker(settings)), Neighbourhood(reading.related, within)
+    answers = Answers(searcher, epochs, cache, reordering, settings.kb_deadline_seconds, within, neighbourhood)
     return Asking(
         settings=settings,
         clock=clock,
@@ -141,7 +150,8 @@ def asking(
         spaces=spaces,
         answers=answers,
         several=SeveralBases(answers),
-        listing=Listing(catalog),
+        listing=Listing(catalog, addressing, library, searcher.view),
+        reading=reading,
         authenticate=_authenticate(settings, clock),
         ready=lambda: _readiness(models, catalog, index),
         close=close,
@@ -187,6 +197,27 @@ def working(side: Asking, bucket: Bucket, work: Work) -> dict[str, Any]:
     }
 
 
+def unusable(settings: Settings, clock: Clock, *, working: bool) -> list[str]:
+    """What is wrong with settings that are sound each by itself, found without asking anybody: who may ask, and where
+    write-back goes.
+    """
+    checks: list[Callable[[], object]] = [lambda: _authenticate(settings, clock)]
+    if working and settings.kb_writeback_enabled:
+        checks.append(lambda: _notifier(settings))
+    problems = []
+    for check in checks:
+        try:
+            check()
+        except Misconfigured as error:
+            problems.append(str(error))
+    return problems
+
+
+def _bucket_path(settings: Settings) -> str:
+    """Where the files come from. Of a folder only the name: its whole path would tell whose machine this is."""
+    return settings.bucket.absolute().name if settings.kb_mode == "local" else f"gs://{settings.kb_bucket}"
+
+
 def _readiness(models: Models, catalog: Catalog, index: VectorIndex) -> dict[str, Any]:
     """What a ready function says of itself. Raises Misconfigured or Unavailable for what is not there."""
     model, bases = models.configured().space.model, catalog.bases()
@@ -224,12 +255,20 @@ def _write_back(settings: Settings, catalog: Catalog, clock: Clock) -> WriteBack
     """None unless it is switched on. Raises Misconfigured for an address that cannot be used."""
     if not settings.kb_writeback_enabled:
         return None
-    from common.adapters.http_notifier import HttpNotifier  # noqa: PLC0415 - brings TLS, which nothing else here needs
-
+    notifier = _notifier(settings)
     url, token_url = settings.kb_writeback_url, settings.kb_writeback_token_url
-    notifier = HttpNotifier({"KB_WRITEBACK_URL": url, "KB_WRITEBACK_TOKEN_URL": token_url})
     email, password = settings.kb_writeback_email, settings.kb_writeback_password
     return WriteBack(catalog, clock, notifier, Callee(url, token_url, email, password, settings.kb_collection_template))
+
+
+def _notifier(settings: Settings) -> Notifier:
+    from common.adapters.http_notifier import HttpNotifier  # noqa: PLC0415 - brings TLS, which nothing else here needs
+
+    addresses = {
+        "KB_WRITEBACK_URL": settings.kb_writeback_url,
+        "KB_WRITEBACK_TOKEN_URL": settings.kb_writeback_token_url,
+    }
+    return HttpNotifier(addresses)
 
 
 def _shipped_gate(space: EmbeddingSpace) -> Gate:

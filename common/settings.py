@@ -1,10 +1,11 @@
 """What is configured, read once from the environment. All problems are reported at once; secrets never print."""
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from common.domain.errors import Misconfigured
 
@@ -18,6 +19,20 @@ SECRETS: Final = frozenset(
         "redis_url",
     }
 )
+
+
+_BUCKET_NAMES: Final = {
+    "gs": re.compile(r"[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]"),
+    "s3": re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CloudBucket:
+    """A bucket of Cloud Storage (`gs`) or of S3 and what speaks like it (`s3`), by its bare name."""
+
+    provider: Literal["gs", "s3"]
+    name: str
 
 
 class _Wrong(ValueError):
@@ -109,7 +124,10 @@ class Settings:
 
     kb_mode: str = _setting("local", _one_of("local", "cloud"), "one machine, or Google Cloud")
     kb_data_dir: str = _setting(".fichario", says="all state of one machine")
-    kb_bucket: str = _setting("", says="the watched folder (default `<data>/bucket`), or the bucket's name")
+    kb_bucket: str = _setting(
+        "",
+        says="the watched folder (default `<data>/bucket`), or the bucket: `gs://name` (or the name alone), `s3://name`",
+    )
     qdrant_url: str = _setting("", says="address of the Qdrant server")
     qdrant_api_key: str = _setting("", says="its key")
     kb_embedding_model: str = _setting("", says="model of new bases (one machine: e5-small-enpt)")
@@ -174,6 +192,14 @@ class Settings:
         return Path(self.kb_bucket) if self.kb_bucket else self.data / "bucket"
 
     @property
+    def cloud_bucket(self) -> CloudBucket:
+        """The bucket in the cloud. Raises Misconfigured where KB_BUCKET names none."""
+        bucket = _cloud_bucket(self.kb_bucket)
+        if bucket is None:
+            raise Misconfigured(_no_bucket(self.kb_bucket))
+        return bucket
+
+    @property
     def models(self) -> Path:
         return Path(self.kb_model_dir) if self.kb_model_dir else self.data / "models"
 
@@ -222,6 +248,7 @@ def _contradictions(s: Settings) -> list[str]:
     if s.kb_mode == "cloud":
         needed = {"QDRANT_URL": s.qdrant_url, "KB_BUCKET": s.kb_bucket, "GOOGLE_CLOUD_PROJECT": s.google_cloud_project}
         problems += [f"KB_MODE=cloud needs {name}." for name, value in needed.items() if not value]
+    problems += _bucket_problems(s)
     if s.kb_writeback_enabled:
         needed = {
             "KB_WRITEBACK_URL": s.kb_writeback_url,
@@ -233,3 +260,24 @@ def _contradictions(s: Settings) -> list[str]:
     if s.kb_rerank == "llm" and not (s.kb_rerank_url and s.kb_rerank_model):
         problems.append("KB_RERANK=llm needs KB_RERANK_URL and KB_RERANK_MODEL.")
     return problems
+
+
+def _bucket_problems(s: Settings) -> list[str]:
+    if s.kb_mode == "local" and "://" in s.kb_bucket:
+        return [f"KB_MODE=local watches a folder: KB_BUCKET is its path, not {s.kb_bucket!r}."]
+    if s.kb_mode == "cloud" and s.kb_bucket and _cloud_bucket(s.kb_bucket) is None:
+        return [_no_bucket(s.kb_bucket)]
+    return []
+
+
+def _cloud_bucket(text: str) -> CloudBucket | None:
+    scheme, divider, name = text.rpartition("://")
+    provider: Literal["gs", "s3"] = "s3" if scheme == "s3" else "gs"
+    known = provider == scheme or not divider
+    return CloudBucket(provider, name) if known and _BUCKET_NAMES[provider].fullmatch(name) else None
+
+
+def _no_bucket(text: str) -> str:
+    return (
+        f"KB_BUCKET is gs://name or s3://name (a name alone is Cloud Storage's), with nothing behind it, not {text!r}."
+    )

@@ -76,6 +76,16 @@ class AnswerPassage:
 
 
 @dataclass(frozen=True, slots=True)
+class Related:
+    """A document that was not hit but stands near those that were, and why."""
+
+    base: str
+    source: str
+    title: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class BaseShare:
     """What one of several bases said to a question."""
 
@@ -109,6 +119,7 @@ class Answer:
     rerank_tokens: tuple[int, int] | None = None
     settled: bool = True
     bases: tuple[BaseShare, ...] = ()
+    related: tuple[Related, ...] = ()
 
     @property
     def match(self) -> bool:

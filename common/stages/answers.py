@@ -10,13 +10,11 @@ from typing import Final
 from common.domain.search import Answer, Search
 from common.ports import AnswerCache
 from common.stages.caching import Epochs, SingleFlight
+from common.stages.neighbourhood import Neighbourhood, Within
 from common.stages.rerank import Reordering
 from common.stages.search import Searcher
 
 _BYTES_PER_PASSAGE: Final = 600
-
-Within = Callable[[Callable[[], Answer], float], Answer]
-"""Runs a look-up for at most so many seconds; raises Unavailable when it takes longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +27,7 @@ class Answers:
     reordering: Reordering
     deadline: float
     within: Within
+    neighbourhood: Neighbourhood
     flights: SingleFlight[Answer] = field(default_factory=SingleFlight)
 
     def answer(self, base: str, search: Search) -> Answer:
@@ -53,7 +52,8 @@ class Answers:
     def _ask(self, base: str, search: Search, until: float) -> Answer:
         wider = self.reordering.pool(search)
         found = self.within(lambda: self.searcher.search(base, wider), until - time.monotonic())
-        return self.reordering.apply(search, found, until)
+        ordered = self.reordering.apply(search, found, until)
+        return self.neighbourhood.beside(ordered, until)
 
 
 def at_once(work: Callable[[], Answer], _: float) -> Answer:

@@ -1,23 +1,28 @@
 """What the catalog says of bases, documents and jobs, as JSON-ready data in the shapes of CONTRACT.md."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from common.domain.documents import Link
 from common.domain.errors import Refused
-from common.domain.links import Graph, resolve
+from common.domain.links import Graph
 from common.domain.objects import document_id
 from common.domain.records import DocumentRecord, Gate, JobRecord, ObjectRecord
 from common.ports import Catalog
+from common.stages.addressing import Addressing
+from common.stages.candidates import View
+from common.stages.contents import Library
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Reads for people: every method answers plain data."""
+    """Reads for people: every method answers plain data. `view` gives a base at its current epoch."""
 
     catalog: Catalog
+    addressing: Addressing
+    library: Library
+    view: Callable[[str], View]
 
     def base(self, base: str) -> dict[str, Any]:
         """One base with the sums over what answers."""
@@ -66,22 +71,14 @@ class Listing:
     def links(self, base: str, name: str) -> dict[str, Any]:
         """What one document refers to and what refers to it, by source (CONTRACT "links").
 
-        Raises Refused 404, or 409 AMBIGUOUS with the candidates when several documents have the name.
+        Raises Refused 404 NOT_FOUND, or 409 AMBIGUOUS with the candidates when documents of several sources are meant.
         """
-        self.require(base)
-        found = self.catalog.documents_named(base, name)
-        if not found:
-            raise Refused(404, "NO_DOCUMENT", f"Base {base} has no document {name[:200]}.", "source")
-        if len({record.source for record in found}) > 1:
-            candidates = sorted({record.source for record in found})
-            raise Refused(409, "AMBIGUOUS", "Several documents have this name.", "source", candidates=candidates)
-        records = self.catalog.documents(base)
-        links = {
-            r.source: tuple(Link(target, text, line, kind) for target, text, line, kind in r.links) for r in records
-        }
-        aliases = {alias: record.source for record in records for alias in record.aliases}
-        graph = resolve(links, [record.source for record in records], aliases)
-        source = found[0].source
+        view = self.view(base)
+        addressed = self.addressing.find(view, name)
+        record = addressed.records[0]
+        if any(other.source != record.source for other in addressed.records):
+            addressed.one()
+        graph, source = self.library.at(base, view.epoch).graph, record.source
         return {"source": source, **{part: list(graph_part(graph, part).get(source, ())) for part in GRAPH_PARTS}}
 
     def require(self, base: str) -> None:
@@ -150,9 +147,10 @@ def _document(record: DocumentRecord, known: ObjectRecord | None) -> dict[str, A
     return {
         "source": record.source,
         "document_id": record.document_id,
-        "title": record.title,
         "object": record.object,
         "generation": record.generation,
+        **described(record),
+        "external_id": record.external_id or None,
         "state": "indexed",
         "code": known.code if known and stale else None,
         "reason": (known.reason or None) if known and stale else None,
@@ -161,13 +159,21 @@ def _document(record: DocumentRecord, known: ObjectRecord | None) -> dict[str, A
         "passages": record.passages,
         "tokens_in_source": record.tokens_in_source,
         "tokens_embedded": record.tokens_embedded,
+        "warnings": list(record.warnings),
+        "updated_at": iso(record.updated_at),
+    }
+
+
+def described(record: DocumentRecord) -> dict[str, Any]:
+    """What a document says of itself; `id` is that of its front matter or its line of a corpus."""
+    return {
+        "title": record.title,
+        "id": record.external_id or None,
         "category": record.category or None,
         "keywords": list(record.keywords),
         "pinned": record.pinned,
-        "external_id": record.external_id or None,
+        "headings": list(record.headings),
         "metadata": dict(record.metadata),
-        "warnings": list(record.warnings),
-        "updated_at": iso(record.updated_at),
     }
 
 
@@ -177,13 +183,16 @@ def _is_silent(known: ObjectRecord) -> bool:
 
 
 def _silent(known: ObjectRecord) -> dict[str, Any]:
-    empty: Mapping[str, Any] = {"category": None, "keywords": [], "pinned": False, "external_id": None, "metadata": {}}
+    empty: Mapping[str, Any] = {"id": None, "external_id": None, "category": None, "keywords": [], "headings": []}
     return {
         "source": known.ref.name,
         "document_id": document_id(known.ref, known.ref.name),
-        "title": known.ref.name,
         "object": known.ref.name,
         "generation": known.newest,
+        "title": known.ref.name,
+        **empty,
+        "pinned": False,
+        "metadata": {},
         "state": known.state,
         "code": known.code,
         "reason": known.reason or None,
@@ -192,7 +201,6 @@ def _silent(known: ObjectRecord) -> dict[str, Any]:
         "passages": 0,
         "tokens_in_source": 0,
         "tokens_embedded": 0,
-        **empty,
         "warnings": [],
         "updated_at": iso(known.updated_at),
     }

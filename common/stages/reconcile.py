@@ -107,15 +107,18 @@ class Reconcile:
                     drift.add("half_indexed", name, f"0 of {owner.passages} passages are stored")
 
     def _find_stuck(self, drift: Drift, base: str, known: dict[str, ObjectRecord]) -> None:
+        """Jobs whose worker is gone, or never came, and whose event nobody delivered again (RULES 6)."""
         now = self.clock.now()
-        for state in ("queued", "processing"):
-            for job in self.catalog.jobs(base, state=state):
-                owner = known.get(job.ref.name)
-                lease = owner.lease if owner else None
-                leased = lease is not None and lease.job_id == job.job_id and lease.expires_at > now
-                if not leased and now - job.updated_at > QUEUED_SECONDS:
-                    why = f"job {job.job_id} is {state} and nobody works on it"
-                    drift.add("stuck", job.ref.name, why, generation=job.generation, removal=job.removal)
+        leases = [owner.lease for owner in known.values() if owner.lease is not None]
+        held = {lease.job_id for lease in leases if lease.expires_at > now}
+        left = sorted({lease.job_id for lease in leases} - held)
+        waiting = [job for state in ("queued", "processing") for job in self.catalog.jobs(base, state=state)]
+        ended = [job for job in (self.catalog.job(base, job_id) for job_id in left) if job and job.terminal]
+        for job in [*waiting, *ended]:
+            if job.job_id not in held and now - job.updated_at > QUEUED_SECONDS:
+                why = f"job {job.job_id} is {job.state} and nobody works on it"
+                more = {"generation": job.generation, "removal": job.removal, "state": job.state}
+                drift.add("stuck", job.ref.name, why, **more)
 
     def _repair(
         self, drift: Drift, base: str, stored: dict[str, int], known: dict[str, ObjectRecord], *, yes: bool
@@ -134,7 +137,9 @@ class Reconcile:
         for detail in drift.details:
             if detail["kind"] == "stuck":
                 kind: ChangeKind = "delete" if detail["removal"] else "finalize"
-                self._again(ObjectChange(kind, ObjectRef(base, detail["object"]), detail["generation"]))
+                change = ObjectChange(kind, ObjectRef(base, detail["object"]), detail["generation"])
+                # Not opened anew: it keeps its attempts, and one that was published lacks its end only.
+                self.announce(change)
             elif detail["kind"] in {"orphaned", "duplicated"} and "generation" in detail and record:
                 self._discard(record, detail["object"], detail["generation"])
 

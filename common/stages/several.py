@@ -40,7 +40,7 @@ class SeveralBases:
         if not found:
             raise failed[0][1]
         merged = merge(found, [f"Base {base} did not answer: {error}" for base, error in failed])
-        answer = self.answers.reordering.apply(search, merged, until)
+        answer = self.answers.neighbourhood.beside(self.answers.reordering.apply(search, merged, until), until)
         return replace(answer, timings_ms={**answer.timings_ms, "total": _since(started)})
 
 

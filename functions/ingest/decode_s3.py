@@ -7,7 +7,8 @@ store.
 """
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import unquote_plus
@@ -18,6 +19,7 @@ from common.domain.objects import ObjectRef, ignored_name, source_problem
 _CHANGES: Final = frozenset({"ObjectCreated", "ObjectRemoved", "LifecycleExpiration"})
 _BRIDGED: Final = frozenset({"Object Created", "Object Deleted"})
 _ENVELOPES: Final = 6
+_CONFIRMED_AT: Final = re.compile(r"https://sns\.[a-z0-9-]+\.amazonaws\.com(\.cn)?/\?[!-~]{1,2000}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +27,16 @@ class Touched:
     """An object that was written or removed; what it is now is asked of the store."""
 
     ref: ObjectRef
+
+
+def is_s3(sent: object) -> bool:
+    """Whether parsed JSON is an event of S3, or an envelope of those that carry them."""
+    match sent:
+        case {"Records": list()} | {"source": "aws.s3", "detail-type": str()} | {"Event": "s3:TestEvent"}:
+            return True
+        case {"Type": "Notification" | "SubscriptionConfirmation" | "UnsubscribeConfirmation"}:
+            return True
+    return isinstance(sent, Mapping) and sent.get("eventSource") == "aws:sqs"
 
 
 def decode_s3(data: object, bucket: str) -> tuple[Touched | Ignored, ...]:
@@ -51,8 +63,10 @@ def _read(data: object, bucket: str, envelopes: int) -> Iterator[Touched | Ignor
             yield from _read(inner, bucket, envelopes - 1)
         case {"Event": "s3:TestEvent"}:
             yield Ignored("the test event of a new notification")
-        case {"Type": "SubscriptionConfirmation" | "UnsubscribeConfirmation"}:
-            yield Ignored("a subscription of SNS, to be confirmed by whoever made it")
+        case {"Type": "SubscriptionConfirmation", **asked}:
+            yield _unconfirmed(asked.get("SubscribeURL"))
+        case {"Type": "UnsubscribeConfirmation"}:
+            yield Ignored("a subscription of SNS was ended")
         case _:
             yield Ignored("no event of S3")
 
@@ -67,6 +81,12 @@ def _notified(event: str, name: object, key: object, bucket: str) -> Touched | I
         return _touched(name, unquote_plus(key, errors="strict"), bucket)
     except UnicodeDecodeError:
         return Ignored("the object's name is not UTF-8")
+
+
+def _unconfirmed(address: object) -> Ignored:
+    """Whoever made the subscription confirms it by an address that nobody but this endpoint is told."""
+    told = isinstance(address, str) and _CONFIRMED_AT.fullmatch(address)
+    return Ignored(f"a subscription of SNS, to be confirmed by whoever made it{f' at {address}' if told else ''}")
 
 
 def _touched(name: object, key: object, bucket: str) -> Touched | Ignored:

@@ -8,8 +8,10 @@ import functions_framework
 from flask import Request
 from werkzeug.wrappers import Response
 
-from common.bootstrap import process_runtime
+from common.bootstrap import check_process, process_runtime
 from functions.ingest.handle import router
+
+check_process(working=True)
 
 
 @functions_framework.http

@@ -1,19 +1,14 @@
 """Requests of the manage function: uploads, pages and states."""
 
-import base64
-import binascii
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
 
 from werkzeug.exceptions import RequestEntityTooLarge
 from werkzeug.wrappers import Request
 
 from common.domain.codes import STATES
 from common.domain.errors import Refused
-
-MAX_PAGE: Final = 1000
+from common.paging import Page
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,15 +18,6 @@ class Upload:
     source: str
     data: bytes
     content_type: str
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """A page of a listing: `cursor` is the last key of the page before, `limit` at most 1,000."""
-
-    limit: int
-    cursor: tuple[str, ...] | None
-    asked: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,27 +81,12 @@ def decode_upload(request: Request, limit: int, source: str = "") -> Upload:
     return Upload(source or _as_utf8(named), data, request.mimetype)
 
 
-def decode_page(request: Request) -> Page:
-    """`limit` and `cursor` of a listing; without them the whole list, up to 1,000. Raises Refused 400."""
-    given, cursor = request.args.get("limit"), request.args.get("cursor")
-    if given is None:
-        return Page(MAX_PAGE, _cursor(cursor), asked=cursor is not None)
-    if not given.isascii() or not given.isdigit() or not 1 <= int(given[:9]) <= MAX_PAGE:
-        raise Refused(400, "BAD_REQUEST", f"limit is a whole number from 1 to {MAX_PAGE}.", "limit")
-    return Page(int(given[:9]), _cursor(cursor), asked=True)
-
-
 def decode_state(request: Request) -> str | None:
     """The `state` to list jobs of, or None for all. Raises Refused 400."""
     state = request.args.get("state")
     if state is not None and state not in STATES:
         raise Refused(400, "BAD_REQUEST", f"state is one of {', '.join(STATES)}.", "state")
     return state
-
-
-def encode_cursor(*parts: object) -> str:
-    """A position of a listing as an opaque text."""
-    return base64.urlsafe_b64encode(json.dumps([str(part) for part in parts]).encode()).decode()
 
 
 def position(page: Page) -> tuple[float, str] | None:
@@ -126,19 +97,6 @@ def position(page: Page) -> tuple[float, str] | None:
         return float(page.cursor[0]), page.cursor[1]
     except ValueError:
         raise Refused(400, "BAD_REQUEST", "cursor is not one of this listing.", "cursor") from None
-
-
-def _cursor(text: str | None) -> tuple[str, ...] | None:
-    if text is None:
-        return None
-    try:
-        parts = json.loads(base64.b64decode(text, altchars=b"-_", validate=True))
-        json.dumps(parts, ensure_ascii=False).encode()
-    except (binascii.Error, ValueError, RecursionError):
-        parts = None
-    if not isinstance(parts, list) or len(parts) != 2 or not all(isinstance(p, str) for p in parts):  # noqa: PLR2004
-        raise Refused(400, "BAD_REQUEST", "cursor is not one of this listing.", "cursor")
-    return tuple(parts)
 
 
 def _multipart(request: Request) -> Upload:

@@ -3,17 +3,10 @@
 from werkzeug.wrappers import Response
 
 from common.boundary import Call, Route, Router, answer, json_body
+from common.paging import decode_page, encode_cursor
 from common.runtime import Runtime
 from common.stages.listing import gate_view, iso
-from functions.manage.decode import (
-    decode_page,
-    decode_repair,
-    decode_signing,
-    decode_state,
-    decode_upload,
-    encode_cursor,
-    position,
-)
+from functions.manage.decode import decode_repair, decode_signing, decode_state, decode_upload, position
 
 BASE = "/v1/bases/<base>"
 

@@ -4,9 +4,10 @@ from dataclasses import fields
 from typing import Any, Final
 
 from common.domain.gate import GateDecision
-from common.domain.search import NO_MATCH, Answer, AnswerPassage, BaseShare
+from common.domain.search import NO_MATCH, Answer, AnswerPassage, BaseShare, Related
 
 _GATE: Final = tuple(field.name for field in fields(GateDecision))
+_RELATED: Final = tuple(field.name for field in fields(Related))
 _SHARE: Final = tuple(field.name for field in fields(BaseShare))
 
 
@@ -16,7 +17,7 @@ def encode_answer(answer: Answer, took_ms: float) -> dict[str, Any]:
         "match": answer.match,
         "sentinel": None if answer.match else NO_MATCH,
         "passages": [encode_passage(passage) for passage in answer.passages],
-        "related": [],
+        "related": [{name: getattr(each, name) for name in _RELATED} for each in answer.related],
         "gate": encode_gate(answer.gate),
         "mode": answer.mode,
         "degraded": answer.degraded,

@@ -10,14 +10,14 @@ from common.domain.errors import Refused
 from common.domain.gate import disabled
 from common.domain.search import Answer
 from common.runtime import Asking
-from functions.query import protocols
+from functions.query import protocols, reading
 from functions.query.decode import decode_search, decode_several
 from functions.query.encode import encode_answer
 
 
 def router(runtime: Asking) -> Router:
     """The query function over one runtime."""
-    routes = [*_search(runtime), *_listings(runtime)]
+    routes = [*_search(runtime), *reading.routes(runtime)]
     if not runtime.settings.enable_knowledge_base:
         routes = [replace(route, endpoint=_switched_off) for route in routes]
     return Router([*routes, *protocols.routes(runtime)], runtime.authenticate, runtime.ready)
@@ -42,24 +42,6 @@ def _search(runtime: Asking) -> list[Route]:
     return [
         Route("POST", "/v1/bases/<base>/search", search, "read"),
         Route("POST", "/v1/search", several, None),
-    ]
-
-
-def _listings(runtime: Asking) -> list[Route]:
-    def bases(call: Call) -> Response:
-        listed = [
-            runtime.listing.base(record.base)
-            for record in runtime.catalog.bases()
-            if call.identity.allows(record.base, "read")
-        ]
-        return answer({"bases": listed})
-
-    def links(call: Call) -> Response:
-        return answer(runtime.listing.links(call.base, str(call.path["source"])))
-
-    return [
-        Route("GET", "/v1/bases", bases, None),
-        Route("GET", "/v1/bases/<base>/documents/<source:source>/links", links, "read"),
     ]
 
 

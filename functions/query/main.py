@@ -4,8 +4,10 @@ import functions_framework
 from flask import Request
 from werkzeug.wrappers import Response
 
-from common.bootstrap import process_asking
+from common.bootstrap import check_process, process_asking
 from functions.query.handle import router
+
+check_process(working=False)
 
 
 @functions_framework.http

@@ -108,7 +108,8 @@ def test_query_imports_no_parser_and_no_web_server():
     script = (
         "import sys, functions.query.handle\n"
         "loaded = [m for m in sys.modules if m.startswith(('common.adapters.parsers', 'common.adapters.plain_parser',"
-        " 'unstructured', 'pypdfium2', 'yaml', 'fastembed', 'onnx.', 'click', 'qdrant_client', 'tree_sitter'))]\n"
+        " 'unstructured', 'pypdfium2', 'yaml', 'fastembed', 'onnx.', 'click', 'qdrant_client', 'redis',"
+        " 'tree_sitter'))]\n"
         "print(loaded)"
     )
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)

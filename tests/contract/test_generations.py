@@ -57,6 +57,20 @@ def test_absence_of_an_older_generation_changes_nothing(generations):
     assert generations.known() == {A: ("y", 2)}
 
 
+def test_one_object_is_told_of_alone(generations):
+    """What the S3 store asks before and after each of its calls."""
+    assert generations.current(A) is None
+    generations.assign(A, "x")
+    generations.assign(A, "y")
+    generations.assign(OTHER, "z")
+    assert generations.current(A) == ("y", 2)
+    assert generations.current(B) is None
+    generations.absent(A, 2)
+    assert generations.current(A) is None
+    generations.assign(A, "y")
+    assert generations.current(A) == ("y", 3)
+
+
 def test_absence_can_be_recorded_again(generations):
     generations.assign(A, "x")
     assert generations.absent(A, 1)

@@ -1,11 +1,14 @@
 """Drift of every kind is found, mended, and then gone; an untouched base has none and costs no embedding."""
 
 from dataclasses import replace
+from itertools import count
 
 import pytest
 
 from common.domain.errors import Refused
 from common.domain.objects import ObjectChange, ObjectRef
+from common.domain.records import Decision
+from tests.integration.cloud_machine import CloudMachine
 from tests.integration.one_machine import BASE, content
 from tests.integration.test_ingest_flow import put
 
@@ -96,6 +99,105 @@ def test_a_job_nobody_works_on_is_stuck(filled):
     assert drift(filled) == {"stuck": 1, "missing": 1} or drift(filled) == {"stuck": 1}
     assert mended(filled) == {}
     filled.check({"um": (1, 3), "dois": (1, 2), "tres": (1, 1)})
+
+
+def begun(case):
+    """A cloud whose one message is that of a first version, of a second one, or of a removal."""
+    cloud = CloudMachine(windows=False)
+    change = cloud.put("um", content("um", 1, 2))
+    if case == "first":
+        return cloud, change
+    cloud.drain()
+    if case == "second":
+        change = cloud.put("um", content("um", 2, 1))
+    else:
+        cloud.store.delete(change.ref, change.generation)
+        change = cloud.mail[0]
+    del cloud.mail[1:]
+    return cloud, change
+
+
+@pytest.mark.parametrize(("case", "published"), [("first", "publish"), ("second", "publish"), ("removal", "removed")])
+def test_a_worker_that_died_and_was_never_called_again_leaves_a_stuck_job_that_is_mended(case, published):
+    """At every boundary, also behind the publish: nobody sweeps then, and the object stays leased."""
+    passed = []
+    for boundary in count(1):
+        cloud, change = begun(case)
+        worker = cloud.start(cloud.mail.pop())
+        cloud.let(worker, boundary)
+        at, state = worker.at, cloud.job(change).state
+        if at == "finish":
+            break
+        passed.append(at)
+        cloud.kill(worker)
+        cloud.mail.clear()
+        cloud.clock.advance(601)
+        runs = [cloud.runtime.reconcile.run(BASE, repair=repair, yes=False) for repair in (False, True)]
+        stuck = [[row for row in run["details"] if row["kind"] == "stuck"] for run in runs]
+        assert stuck[0] == stuck[1], at
+        assert [(row["object"], row["generation"], row["state"]) for row in stuck[0]] == [
+            ("um.md", change.generation, state)
+        ], at
+        cloud.drain()
+        assert cloud.job(change).finished, at
+        cloud.clock.advance(601)
+        cloud.check()
+    assert {"begin", published, "sweep", "notified"} <= set(passed)
+
+
+def test_a_job_under_a_living_lease_or_just_queued_is_not_stuck():
+    cloud, change = begun("first")
+    worker = cloud.start(cloud.mail.pop())
+    cloud.let(worker, 3)
+    for _ in range(12):
+        cloud.clock.advance(55)
+        found = cloud.runtime.reconcile.run(BASE, repair=False, yes=False)
+        assert (found["stuck"], found["half_indexed"], found["orphaned"]) == (0, 0, 0)
+        lease = cloud.catalog.object(change.ref).lease
+        renewed = replace(lease, expires_at=cloud.clock.now() + 60)
+        cloud.catalog.transact(
+            change.ref, change.job_id, lambda held, lease=renewed: Decision(None, _leased(held, lease))
+        )
+    cloud.let(worker)
+    assert cloud.job(change).state == "indexed"
+
+
+def _leased(held, lease):
+    return replace(held, object=replace(held.object, lease=lease))
+
+
+def test_what_was_published_keeps_its_outcome_when_its_end_is_mended():
+    """When it fails: the job is done again from its beginning, and whoever looks at it sees it queued."""
+    cloud, change = begun("first")
+    worker = cloud.start(cloud.mail.pop())
+    while worker.at != "publish":
+        assert cloud.let(worker, 1)
+    cloud.kill(worker)
+    cloud.mail.clear()
+    cloud.clock.advance(601)
+    before = cloud.job(change)
+    cloud.runtime.reconcile.run(BASE, repair=True, yes=False)
+    assert cloud.job(change) == before
+    cloud.drain()
+    after = cloud.job(change)
+    assert (after.state, after.passages, after.new_passages, after.attempts) == ("indexed", 2, 2, before.attempts)
+
+
+def test_a_job_that_killed_every_worker_ends_failed_even_when_its_last_event_was_lost():
+    """When it fails: each scheduled repair lets it kill as many workers again."""
+    cloud, change = begun("first")
+    for _ in range(3):
+        worker = cloud.start(change)
+        cloud.let(worker, 2)
+        cloud.kill(worker)
+        cloud.mail.clear()
+        cloud.clock.advance(61)
+    cloud.clock.advance(601)
+    assert cloud.job(change).attempts == 3
+    assert cloud.runtime.reconcile.run(BASE, repair=True, yes=False)["stuck"] == 1
+    cloud.drain()
+    done = cloud.job(change)
+    assert (done.state, done.code, done.finished) == ("failed", "ATTEMPTS_EXHAUSTED", True)
 
 
 def test_a_fault_of_ours_is_mended_by_trying_again_and_the_files_own_is_left(filled):

@@ -1,26 +1,61 @@
-"""From an S3 bucket to the index: hints in any order and any number, changes by others and by ourselves, and observers
-that number what they meet and tell nobody. When one fails, an object's last version is not what answers.
+"""From an S3 bucket to the index: events in every shape, in any order and any number, changes by others and by
+ourselves, and observers that number what they meet and tell nobody. All of it arrives as HTTP at the ingest function.
+When one fails, an object's last version is not what answers.
 """
 
+import base64
+import json
 import os
 import tempfile
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import quote_plus
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from werkzeug.test import EnvironBuilder
+from werkzeug.wrappers import Request
 
 from common.domain.errors import Refused
+from common.domain.notifications import write_notification
 from common.domain.objects import ObjectRef
-from common.stages.ingest import ingest
-from common.stages.touched import changes_of
+from functions.ingest.handle import router
 from tests.contract.object_emulators import opened_s3
 from tests.integration.one_machine import BASE, OneMachine, content
 
 SCHEDULES = int(os.environ.get("KB_TEST_S3_SCHEDULES", "4"))
 NAMES = ("um", "dois")
+
+
+def recorded(key, bucket):
+    place = {"bucket": {"name": bucket}, "object": {"key": quote_plus(key, safe="/")}}
+    return {"Records": [{"eventSource": "aws:s3", "eventName": "ObjectCreated:Put", "s3": place}]}
+
+
+def by_sns(key, bucket):
+    return {"Type": "Notification", "Message": json.dumps(recorded(key, bucket))}
+
+
+def by_sqs(key, bucket):
+    return {"Records": [{"eventSource": "aws:sqs", "body": json.dumps(by_sns(key, bucket))}]}
+
+
+def by_eventbridge(key, bucket):
+    detail = {"bucket": {"name": bucket}, "object": {"key": key}}
+    return {"source": "aws.s3", "detail-type": "Object Created", "detail": detail}
+
+
+def by_pubsub(key, bucket):
+    return pushed({}, by_eventbridge(key, bucket))
+
+
+def pushed(attributes, data):
+    return {"message": {"attributes": attributes, "data": base64.b64encode(json.dumps(data).encode()).decode()}}
+
+
+SHAPES = (recorded, by_sns, by_sqs, by_eventbridge, by_pubsub)
 
 
 class Bucket:
@@ -37,8 +72,10 @@ class Bucket:
         self.machine.names.update(NAMES)
         runtime = self.machine.runtime
         self.manage = replace(runtime.manage, store=self.store, announce=self.told.append)
-        self.ports = replace(runtime.ingest, store=self.store, announce=self.told.append)
+        ports = replace(runtime.ingest, store=self.store, announce=self.told.append)
+        self.router = router(replace(runtime, ingest=ports, bucket=self.name))
         self.version = 0
+        self.sent = 0
         self.expected = {}
 
     def put(self, name, parts, through_us=False):
@@ -72,14 +109,19 @@ class Bucket:
         self.generations.assign(ObjectRef(BASE, f"{name}.md"), "older 7 ")
 
     def deliver_hint(self, index, keep=False):
+        """An event of S3 says that the object was touched; whether it was written or removed plays no part."""
         ref = self.hints[index % len(self.hints)]
         if not keep:
             self.hints.remove(ref)
-        for change in changes_of(ref, self.store):
-            ingest(change, self.ports)
+        self.sent += 1
+        self.deliver(SHAPES[self.sent % len(SHAPES)](ref.key, self.name))
 
     def deliver_told(self, index):
-        ingest(self.told.pop(index % len(self.told)), self.ports)
+        self.deliver(pushed(*write_notification(self.told.pop(index % len(self.told)), self.name)))
+
+    def deliver(self, body):
+        environ = EnvironBuilder("/", method="POST", data=json.dumps(body)).get_environ()
+        assert self.router(Request(environ)).status_code == 200
 
     def settle(self):
         while self.hints or self.told:
@@ -143,6 +185,35 @@ def test_whatever_is_heard_in_whatever_order_the_bucket_is_what_answers(versione
             bucket.machine.check(bucket.expected)
 
     holds()
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("versioned", [False, True])
+def test_what_people_do_to_the_bucket_is_what_answers(shape, versioned):
+    """Upload, overwrite, delete, duplicate and late, each event on its own."""
+    with ExitStack() as stack:
+        bucket = Bucket(stack, versioned=versioned)
+        jobs = bucket.machine.runtime.catalog.jobs
+        event = shape(f"{BASE}/um.md", bucket.name)
+        bucket.put("um", 2)
+        bucket.deliver(event)
+        bucket.machine.check({"um": (1, 2)})
+        bucket.put("um", 1)
+        for _ in range(2):
+            bucket.deliver(event)
+            bucket.machine.check({"um": (2, 1)})
+        assert [job.state for job in jobs(BASE)] == ["indexed", "indexed"]
+        bucket.remove("um")
+        for _ in range(2):
+            bucket.deliver(event)
+        assert len(bucket.told) == 1
+        bucket.deliver_told(0)
+        bucket.machine.check({})
+        bucket.deliver(event)
+        assert (bucket.told, len(jobs(BASE))) == ([], 3)
+        bucket.put("um", 2)
+        bucket.deliver(event)
+        bucket.machine.check({"um": (3, 2)})
 
 
 @pytest.mark.parametrize("step", range(1, 8))

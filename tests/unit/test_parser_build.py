@@ -1,9 +1,10 @@
 """The builder: whatever is appended, blocks are ranges of the text, in order, apart and clean."""
 
+import re
 import unicodedata
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from common.adapters.parsers.build import TextBuilder, clean, one_line
@@ -49,6 +50,19 @@ def test_blocks_are_ordered_ranges_of_clean_text(pieces: list[tuple[str, int, st
 def test_cleaning_twice_changes_nothing(text: str) -> None:
     assert clean(clean(text)) == clean(text)
     assert "\n" not in one_line(text)
+
+
+DIRTY = st.text(alphabet="a\u00e9\u0301 \t\n\r\u00a0\u2028\ufffd\x00\x0b\u00ad\ue000\u2126", max_size=12)
+
+
+@given(DIRTY)
+@example("a \na")
+@example("a\n\n\na")
+def test_a_cheap_look_finds_all_that_needs_cleaning(text: str) -> None:
+    cleaned = clean(text)
+    assert not set(cleaned) & set("\r\u2028\ufffd\x00\x0b\u00ad")
+    assert not re.search(r"[ \t\u00a0](?=\n|\Z)|\n{3}", cleaned)
+    assert unicodedata.is_normalized("NFC", cleaned)
 
 
 def test_headings_form_the_path_of_what_follows() -> None:

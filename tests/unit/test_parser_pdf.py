@@ -1,5 +1,6 @@
 """PDF: paragraphs and headings from places and sizes; the reader itself on a page made here."""
 
+import pypdfium2
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,7 +8,7 @@ from hypothesis import strategies as st
 from common.adapters.parsers.limits import Limits
 from common.adapters.parsers.pdf import parse_pdf
 from common.adapters.parsers.pdf_layout import dehyphenated, folded, heading_sizes, pieces
-from common.adapters.parsers.pdf_lines import Line, Page
+from common.adapters.parsers.pdf_lines import Line, Page, read_page
 from common.domain.documents import ParsedDocument
 from common.domain.errors import DocumentError
 
@@ -99,15 +100,15 @@ def test_every_line_is_kept_once_and_in_order(lines: list[Line], placed: bool) -
     assert shown == "".join("".join(entry.text.split()) for entry in lines)
 
 
-def pdf(*contents: str) -> bytes:
-    """A file with one page per content stream, Helvetica as F1."""
+def pdf(*contents: str, annotations: str = "") -> bytes:
+    """A file with one page per content stream, each with the annotations, Helvetica as F1."""
     objects = ["<</Type/Catalog/Pages 2 0 R>>", "", "<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>"]
     kids: list[str] = []
     for content in contents:
         objects.append(f"<</Length {len(content)}>>stream\n{content}\nendstream")
         objects.append(
             f"<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Resources<</Font<</F1 3 0 R>>>>"
-            f"/Contents {len(objects)} 0 R>>"
+            f"/Annots[{annotations}]/Contents {len(objects)} 0 R>>"
         )
         kids.append(f"{len(objects)} 0 R")
     objects[1] = f"<</Type/Pages/Kids[{' '.join(kids)}]/Count {len(kids)}>>"
@@ -139,6 +140,35 @@ def test_blocks_carry_their_page_though_a_page_between_is_blank() -> None:
     ]
     assert document.paged
     assert not document.warnings
+
+
+SHOWN = "BT /F1 12 Tf 50 700 Td (a page with text that leads somewhere) Tj ET"
+LINK = "<</Type/Annot/Subtype/Link/Rect[0 0 9 9]/A<</S/URI/URI({})>>>>"
+NOTE = "<</Type/Annot/Subtype/Text/Rect[0 0 9 9]/Contents({})>>"
+
+
+def test_links_of_any_length_are_kept_once() -> None:
+    long = "https://example.org/" + "a" * 3_000
+    links = LINK.format(long) + LINK.format("https://example.org") * 2
+    assert [link.target for link in read(pdf(SHOWN, annotations=links)).links] == [long, "https://example.org"]
+
+
+def test_notes_are_read_where_links_stand_beside_them() -> None:
+    beside = LINK.format("https://example.org") + NOTE.format("to be checked")
+    assert read(pdf(SHOWN, annotations=beside)).text.endswith("Note on page 1: to be checked")
+
+
+def test_lines_know_their_place_whatever_stands_around_them() -> None:
+    text = "BT /F1 10 Tf 50 700 Td (  indented by two) Tj 0 -40 Td (second line) Tj ET"
+    assert parse_pdf(pdf(text), "a.pdf", Limits()).documents[0].text == "indented by two\n\nsecond line"
+    document = pypdfium2.PdfDocument(pdf(text))
+    page = read_page(document.raw, None, 0)
+    assert page is not None
+    first, second = page.lines
+    assert (first.text, first.y, second.y, second.x) == ("indented by two", 700, 660, 50)
+    assert 50 < first.x < 60 < first.right
+    assert first.size == second.size > 0
+    document.close()
 
 
 def test_blank_pages_alone_are_an_empty_document() -> None:

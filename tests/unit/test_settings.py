@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from common.domain.errors import Misconfigured
-from common.settings import SECRETS, Settings, read_settings
+from common.settings import SECRETS, CloudBucket, Settings, read_settings
 
 ROOT = Path(__file__).parents[2]
+CLOUD = {"KB_MODE": "cloud", "QDRANT_URL": "u", "KB_BUCKET": "my-bucket", "GOOGLE_CLOUD_PROJECT": "p"}
 
 
 def test_nothing_set_is_one_machine_with_its_defaults():
@@ -19,8 +20,54 @@ def test_nothing_set_is_one_machine_with_its_defaults():
 
 
 def test_the_cloud_keeps_its_own_default_model():
-    given = {"KB_MODE": "cloud", "QDRANT_URL": "u", "KB_BUCKET": "b", "GOOGLE_CLOUD_PROJECT": "p"}
-    assert read_settings(given).model == "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2"
+    assert read_settings(CLOUD).model == "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2"
+
+
+@pytest.mark.parametrize(
+    ("written", "bucket"),
+    [
+        ("my-bucket", CloudBucket("gs", "my-bucket")),
+        ("gs://docs.agency.example", CloudBucket("gs", "docs.agency.example")),
+        ("gs://under_score", CloudBucket("gs", "under_score")),
+        ("s3://my-bucket", CloudBucket("s3", "my-bucket")),
+    ],
+)
+def test_a_bucket_names_who_keeps_it(written, bucket):
+    assert read_settings({**CLOUD, "KB_BUCKET": written}).cloud_bucket == bucket
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "s3://",
+        "gs://",
+        "://my-bucket",
+        "S3://my-bucket",
+        "https://my-bucket",
+        "s3a://my-bucket",
+        "s3://my-bucket/",
+        "s3://my-bucket/acme",
+        "gs://my-bucket/acme",
+        "my-bucket/acme",
+        "gs://s3://my-bucket",
+        "s3://under_score",
+        "My-Bucket",
+        "/var/bucket",
+        "ab",
+        "arn:aws:s3:::my-bucket",
+    ],
+)
+def test_what_names_no_bucket_is_refused_in_the_cloud(written):
+    with pytest.raises(Misconfigured, match="KB_BUCKET is gs://name or s3://name") as raised:
+        read_settings({**CLOUD, "KB_BUCKET": written})
+    assert written in str(raised.value)
+
+
+@pytest.mark.parametrize("written", ["s3://my-bucket", "gs://my-bucket"])
+def test_one_machine_watches_no_bucket_of_a_cloud(written):
+    """When it fails: a folder of that name is made and watched, and nothing ever arrives."""
+    with pytest.raises(Misconfigured, match="KB_MODE=local watches a folder"):
+        read_settings({"KB_BUCKET": written})
 
 
 def test_all_problems_are_reported_at_once():

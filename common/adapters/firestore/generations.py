@@ -12,7 +12,7 @@ from common.domain.objects import ObjectRef, digest
 
 
 class FirestoreGenerations:
-    """Generations in one Firestore database."""
+    """Generations in one Firestore database, with `current` for the S3 store."""
 
     def __init__(self, client: firestore.Client, *, patience: float = PATIENCE) -> None:
         self._calls = Calls(client, patience)
@@ -52,6 +52,12 @@ class FirestoreGenerations:
             return Step(value=True, changes=[Change(row.ref, {"present": False})] if known["present"] else [])
 
         return self._calls.settle([self._place(ref)], settled)
+
+    def current(self, ref: ObjectRef) -> tuple[str, int] | None:
+        """Identity and generation of one object believed present, or None."""
+        (row,) = self._calls.get([self._place(ref)])
+        known = row.fields
+        return (known["identity"], int(known["generation"])) if known.get("present") else None
 
     def _place(self, ref: ObjectRef) -> firestore.DocumentReference:
         return self._objects.document(digest(ref.base, ref.name))

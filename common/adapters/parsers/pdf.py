@@ -78,8 +78,10 @@ def _add_page(
             builder.heading(piece.level, piece.text, page=number)
         else:
             builder.add(piece.text, "list" if piece.listed else "paragraph", page=number)
-    builder.add(recognised, page=number)
-    builder.add("\n".join(one_line(value) for value in page.fields), page=number)
+    if recognised:
+        builder.add(recognised, page=number)
+    if page.fields:
+        builder.add("\n".join(one_line(value) for value in page.fields), page=number)
     for note in page.notes:
         builder.add(f"Note on page {number}: {one_line(note)}", "note", page=number)
 

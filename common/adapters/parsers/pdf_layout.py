@@ -4,9 +4,8 @@ The order of a page's text is the one its producer wrote, which keeps columns ap
 """
 
 import re
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import NamedTuple
 
 from common.adapters.parsers.pdf_lines import Line, Page
@@ -27,6 +26,7 @@ _BULLET = re.compile(r"(?:[•▪◦‣●■\u2013\u2014*o-]|\(?\d{1,3}[.)]|\(?
 _SOFT_HYPHEN = re.compile(r"\ufffe(?=[a-zà-öø-ÿ])")
 _SENTENCE_END = (".", "!", "?", ":", ";")
 _LETTERS = re.compile(r"[^\W\d_]{2}")
+_DIGIT = re.compile(r"\d")
 _LABEL = re.compile(r"[^:.]{2,30}: ")
 _NUMBERED = re.compile(r"^\d+(?:\.\d+)*\.?\s+")
 
@@ -41,26 +41,20 @@ class Piece(NamedTuple):
 
 def heading_sizes(pages: Sequence[Page]) -> dict[float, int]:
     """Size (in half points) to heading level, for the sizes clearly above the one most text is set in."""
-    counts: dict[float, int] = {}
+    texts: dict[float, list[str]] = defaultdict(list)
     for page in pages:
         if page.placed:
-            for line in page.lines:
-                counts[line.size] = counts.get(line.size, 0) + len(line.text)
-    by_size = Counter(counts)
-    if not by_size:
+            for text, _, _, _, _, size in page.lines:
+                texts[size].append(text)
+    if not texts:
         return {}
-    body = by_size.most_common(1)[0][0]
-    larger = {size for size in by_size if size >= body * _HEADING and size > 0}
-    candidates: Counter[float] = Counter()
-    if not larger:
+    letters = {size: sum(map(len, found)) for size, found in texts.items()}
+    body = max(letters, key=letters.__getitem__)
+    larger = [size for size in letters if size >= body * _HEADING and size > 0]
+    candidates = {size: sum(len(text) for text in texts[size] if _reads_as_heading(text)) for size in larger}
+    if sum(candidates.values()) > _HEADING_SHARE * sum(letters.values()):
         return {}
-    for page in pages:
-        for line in page.lines if page.placed else ():
-            if line.size in larger and _reads_as_heading(line.text):
-                candidates[line.size] += len(line.text)
-    if sum(candidates.values()) > _HEADING_SHARE * by_size.total():
-        return {}
-    sizes = sorted((size for size in candidates if candidates[size] * 2 >= by_size[size]), reverse=True)
+    sizes = sorted((size for size in larger if candidates[size] * 2 >= letters[size]), reverse=True)
     return {size: min(level, 6) for level, size in enumerate(sizes, 1)}
 
 
@@ -69,23 +63,25 @@ def pieces(page: Page, sizes: dict[float, int], outline: dict[str, int]) -> list
     if not page.placed:
         return [Piece(dehyphenated("\n".join(line.text for line in page.lines)))] if page.lines else []
     found: list[Piece] = []
-    group: list[Line] = []
-    level = 0
-    for line in page.lines:
-        own = _level(line, sizes, outline)
-        if group and (own != level or (not level and _breaks(group, line)) or (level and _apart(group[-1], line))):
-            found.append(_piece(group, level))
-            group = []
-        group.append(line)
+    lines, start, level = page.lines, 0, 0
+    for at, line in enumerate(lines):
+        own = _level(line, sizes, outline) if outline or line.size in sizes else 0
+        if own != level or (_apart(lines[at - 1], line) if own else _breaks(lines, start, at)):
+            if start < at:
+                found.append(_piece(lines[start:at], level))
+            start = at
         level = own
-    if group:
-        found.append(_piece(group, level))
+    if start < len(lines):
+        found.append(_piece(lines[start:], level))
     return found
 
 
 def folded(title: str) -> str:
     """A title as bookmarks and pages spell it alike: without number, case and white space."""
-    return "".join(_NUMBERED.sub("", title.strip()).lower().split())
+    title = title.strip()
+    if title[:1].isdecimal():
+        title = _NUMBERED.sub("", title)
+    return "".join(title.lower().split())
 
 
 def dehyphenated(text: str) -> str:
@@ -109,56 +105,70 @@ def _apart(last: Line, line: Line) -> bool:
     return not 0 <= last.last_y - line.y <= _LEADING * last.size
 
 
-def _same_row(last: Line, line: Line) -> bool:
-    return abs(last.last_y - line.y) <= _ROW * max(last.size, line.size) and line.x >= last.right - last.size
-
-
-def _breaks(group: list[Line], line: Line) -> bool:
-    last = group[-1]
-    if _same_row(last, line):
+def _breaks(lines: Sequence[Line], start: int, at: int) -> bool:
+    """Whether line `at` is no part of the paragraph that lines `start` to `at - 1` make."""
+    if start == at:
         return False
-    smaller, larger = (last.size, line.size) if last.size < line.size else (line.size, last.size)
-    step = last.last_y - line.y
+    last_text, _, last_right, _, last_y, last_size = lines[at - 1]
+    text, x, _, y, _, size = lines[at]
+    step = last_y - y
+    smaller, larger = (last_size, size) if last_size < size else (size, last_size)
+    if abs(step) <= _ROW * larger and x >= last_right - last_size:
+        return False
     if step > _LEADING * smaller and step > _LEADING:
         return True
-    if larger > smaller * _OTHER_SIZE and len(last.text) > _SCRIPT and len(line.text) > _SCRIPT:
+    if larger > smaller * _OTHER_SIZE and len(last_text) > _SCRIPT and len(text) > _SCRIPT:
         return True
     if step < -larger:
         # The next column or a place higher up: the sentence may go on there.
-        return last.text.endswith(_SENTENCE_END) or line.text[:1].isupper()
-    if _BULLET.match(line.text):
+        return last_text.endswith(_SENTENCE_END) or text[:1].isupper()
+    if _bulleted(text):
         return True
-    if len(group) == 1 or not last.text.endswith(_SENTENCE_END):
+    if at == start + 1 or not last_text.endswith(_SENTENCE_END):
         return False
-    return line.x - min(part.x for part in group) > _INDENT * line.size
+    return x - min(part.x for part in lines[start:at]) > _INDENT * size
 
 
-def _piece(group: list[Line], level: int) -> Piece:
+def _bulleted(text: str) -> bool:
+    # Running text begins with two letters, which no bullet does.
+    return not text[:2].isalpha() and _BULLET.match(text) is not None
+
+
+def _piece(group: Sequence[Line], level: int) -> Piece:
+    first = group[0].text
     if level:
-        return Piece(dehyphenated(" ".join(line.text for line in group)), level)
-    if len(group) == 1:
-        return Piece(dehyphenated(group[0].text), 0, bool(_BULLET.match(group[0].text)))
-    ends = _wrapped(group)
-    parts = [group[0].text]
-    for last, line, wraps in zip(group, group[1:], ends, strict=False):
-        parts.append(" " if wraps or _same_row(last, line) else "\n")
-        parts.append(line.text)
-    return Piece(dehyphenated("".join(parts)), 0, bool(_BULLET.match(group[0].text)))
+        return Piece(dehyphenated(" ".join([line.text for line in group])), level)
+    text = first if len(group) == 1 else _joined(group)
+    return Piece(dehyphenated(text), 0, _bulleted(first))
 
 
-def _wrapped(group: list[Line]) -> list[bool]:
+def _joined(group: Sequence[Line]) -> str:
+    """The lines with a blank between two that the column or the row joins, with a line feed where their author did."""
+    joined, _, last_right, _, last_y, last_size = group[0]
+    for (text, x, right, y, end_y, size), wraps in zip(group[1:], _wrapped(group), strict=True):
+        in_row = x >= last_right - last_size and abs(last_y - y) <= _ROW * max(last_size, size)
+        joined += f" {text}" if wraps or in_row else f"\n{text}"
+        last_right, last_y, last_size = right, end_y, size
+    return joined
+
+
+def _wrapped(group: Sequence[Line]) -> list[bool]:
     """Which lines but the last end where the column does, rather than where their author ended them."""
     nowhere = [False] * (len(group) - 1)
-    longest = max(len(line.text) for line in group)
-    if longest < _PROSE or (len(group) == 2 and len(group[0].text) < _PROSE_OF_TWO):  # noqa: PLR2004 - two lines
+    texts = [line.text for line in group]
+    lengths = list(map(len, texts))
+    if max(lengths) < _PROSE or (len(group) == 2 and lengths[0] < _PROSE_OF_TWO):  # noqa: PLR2004 - two lines
         return nowhere
-    sample = group[0].text + group[len(group) // 2].text
-    labelled = sum(bool(_LABEL.match(line.text)) for line in group)
-    if sum(map(str.isdigit, sample)) > _FIGURES * len(sample) or labelled * 2 >= len(group):
+    sample = texts[0] + texts[len(group) // 2]
+    labelled = sum([": " in text and _LABEL.match(text) is not None for text in texts])
+    if len(_DIGIT.findall(sample)) > _FIGURES * len(sample) or labelled * 2 >= len(group):
         return nowhere
-    edge = max(line.right for line in group)
+    edge = max([line.right for line in group])
     full: list[bool] = []
-    for last, line in pairwise(group):
-        glyph = max(line.right - line.x, 1.0) / len(line.text)
-        full.append(edge - last.right < glyph * (line.text.find(" ") % len(line.text) + 2))
+    last_right = group[0].right
+    for text, left, right, _, _, _ in group[1:]:
+        length = len(text)
+        glyph = max(right - left, 1.0) / length
+        full.append(edge - last_right < glyph * (text.find(" ") % length + 2))
+        last_right = right
     return full if sum(full) >= _MOSTLY * len(full) else nowhere

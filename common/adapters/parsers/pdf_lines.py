@@ -1,6 +1,7 @@
 """Reads the text lines of PDF pages with their place and size, and the links, notes and field values beside them."""
 
 import ctypes
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -20,6 +21,18 @@ _NOTES = frozenset(
 )
 
 
+def _direct(function: Any) -> Callable[..., None]:  # noqa: ANN401
+    """A function of pdfium without the checks of its arguments and without giving up the interpreter's lock: a third
+    of the price of a call, for what is asked three times a line. Arguments must be of exactly the C types.
+    """
+    address = ctypes.cast(function, ctypes.c_void_p).value or 0
+    return ctypes.PYFUNCTYPE(None)(address)
+
+
+_BOX = _direct(pdfium.FPDFText_GetLooseCharBox)
+_ORIGIN = _direct(pdfium.FPDFText_GetCharOrigin)
+
+
 class Line(NamedTuple):
     """One line as the page draws it: points from the lower left; `size` is the height of its first glyph's box.
 
@@ -33,6 +46,10 @@ class Line(NamedTuple):
     y: float = 0.0
     last_y: float = 0.0
     size: float = 0.0
+
+
+_Address = ctypes.c_char * 2_048  # room for nearly every one
+_LINE = tuple.__new__  # a named tuple's own constructor takes twice as long
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +78,13 @@ def read_page(document: Any, form: Any, index: int) -> Page | None:  # noqa: ANN
         finally:
             pdfium.FPDFText_ClosePage(text_page)
         drawn = bool(lines) or _holds_pictures(page)
-        if not pdfium.FPDFPage_GetAnnotCount(page):
+        count = pdfium.FPDFPage_GetAnnotCount(page)
+        if not count:
             return Page(lines, _runs_rightwards(lines), drawn)
-        notes, fields = _annotations(page, form)
-        return Page(lines, _runs_rightwards(lines), drawn, _links(document, page), notes, fields)
+        links, seen = _links(document, page)
+        # To open an annotation costs more than to walk past a link, and most pages hold nothing but links.
+        notes, fields = _annotations(page, form) if seen < count else ((), ())
+        return Page(lines, _runs_rightwards(lines), drawn, links, notes, fields)
     finally:
         pdfium.FPDF_ClosePage(page)
 
@@ -73,32 +93,34 @@ def _lines(text_page: Any) -> tuple[Line, ...]:  # noqa: ANN401
     count = pdfium.FPDFText_CountChars(text_page)
     if count <= 0:
         return ()
-    buffer = ctypes.create_string_buffer((count + 1) * 2)
-    written = pdfium.FPDFText_GetText(text_page, 0, count, ctypes.cast(buffer, ctypes.POINTER(ctypes.c_ushort)))
-    text = buffer.raw[: max(written - 1, 0) * 2].decode("utf-16-le", "ignore")
+    # An array of ctypes would be a type of its own for every length, which costs more than the call.
+    buffer = bytearray((count + 1) * 2)
+    written = pdfium.FPDFText_GetText(text_page, 0, count, ctypes.c_ushort.from_buffer(buffer))
+    text = buffer[: max(written - 1, 0) * 2].decode("utf-16-le", "ignore")
     # Some characters of the page carry no text; only then do places in the text and on the page differ.
-    shifted = written - 1 != count
+    at = pdfium.FPDFText_GetCharIndexFromTextIndex if written - 1 != count else None
     rect, x, y = pdfium.FS_RECTF(), ctypes.c_double(), ctypes.c_double()
     rect_at, x_at, y_at = ctypes.byref(rect), ctypes.byref(x), ctypes.byref(y)
-    get_box, get_origin = pdfium.FPDFText_GetLooseCharBox, pdfium.FPDFText_GetCharOrigin
-    at = pdfium.FPDFText_GetCharIndexFromTextIndex if shifted else None
     lines: list[Line] = []
     offset = 0
     for raw in text.split("\r\n"):
         shown = raw.strip()
         if shown:
-            first = offset if raw[0] == shown[0] else offset + raw.index(shown[0])
+            first = offset if shown is raw else offset + raw.index(shown[0])
             last = first + len(shown) - 1
             if at:
                 first, last = at(text_page, first), at(text_page, last)
-            get_box(text_page, first, rect_at)
-            get_origin(text_page, first, x_at, y_at)
+            _BOX(text_page, first, rect_at)
+            _ORIGIN(text_page, first, x_at, y_at)
+            base = last_y = y.value
             # Half points are as fine as sizes need to be told apart.
-            left, base, size = x.value, y.value, int((rect.top - rect.bottom) * 2 + 0.5) / 2
-            get_box(text_page, last, rect_at)
+            size = int((rect.top - rect.bottom) * 2 + 0.5) / 2
+            left = x.value
+            _BOX(text_page, last, rect_at)
             if "\ufffe" in shown:
-                get_origin(text_page, last, x_at, y_at)
-            lines.append(Line(shown, left, rect.right, base, y.value, size))
+                _ORIGIN(text_page, last, x_at, y_at)
+                last_y = y.value
+            lines.append(_LINE(Line, (shown, left, rect.right, base, last_y, size)))
         offset += len(raw) + 2
     return tuple(lines)
 
@@ -113,22 +135,29 @@ def _holds_pictures(page: Any) -> bool:  # noqa: ANN401
 
 
 def _runs_rightwards(lines: tuple[Line, ...]) -> bool:
-    long = [line for line in lines[:_SAMPLED] if len(line.text) > 3]  # noqa: PLR2004 - shorter ones have no direction
-    across = sum(line.right - line.x > abs(line.last_y - line.y) for line in long)
-    return across * 2 > len(long)
+    directions = [
+        right - x > abs(last_y - y)
+        for text, x, right, y, last_y, _ in lines[:_SAMPLED]
+        if len(text) > 3  # noqa: PLR2004 - shorter ones have no direction
+    ]
+    return sum(directions) * 2 > len(directions)
 
 
-def _links(document: Any, page: Any) -> tuple[str, ...]:  # noqa: ANN401
+def _links(document: Any, page: Any) -> tuple[tuple[str, ...], int]:  # noqa: ANN401
+    """The addresses that the page's links lead to, and how many links of any kind there are."""
+    seen = 0
     found: list[str] = []
-    position, link = ctypes.c_int(0), pdfium.FPDF_LINK()
+    position, link, address = ctypes.c_int(0), pdfium.FPDF_LINK(), _Address()
     while len(found) < _MAX_ANNOTATIONS and pdfium.FPDFLink_Enumerate(page, position, link):
+        seen += 1
         action = pdfium.FPDFLink_GetAction(link)
         if action and pdfium.FPDFAction_GetType(action) == pdfium.PDFACTION_URI:
-            size = pdfium.FPDFAction_GetURIPath(document, action, None, 0)
-            buffer = ctypes.create_string_buffer(size)
-            pdfium.FPDFAction_GetURIPath(document, action, buffer, size)
-            found.append(buffer.value.decode("utf-8", "ignore"))
-    return tuple(dict.fromkeys(target for target in found if target))
+            size = pdfium.FPDFAction_GetURIPath(document, action, address, len(address))
+            if size > len(address):
+                address = ctypes.create_string_buffer(size)
+                pdfium.FPDFAction_GetURIPath(document, action, address, size)
+            found.append(address.value.decode("utf-8", "ignore"))
+    return tuple(dict.fromkeys(target for target in found if target)), seen
 
 
 def _annotations(page: Any, form: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:  # noqa: ANN401

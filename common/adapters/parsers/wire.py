@@ -3,6 +3,8 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from itertools import starmap
+from operator import attrgetter
 from typing import Any, get_args
 
 from common.domain.codes import FailureCode
@@ -13,6 +15,7 @@ _BLOCK = tuple(entry.name for entry in fields(Block))
 _LINK = tuple(entry.name for entry in fields(Link))
 _DROPPED = tuple(entry.name for entry in fields(Dropped))
 _DOCUMENT = tuple(entry.name for entry in fields(ParsedDocument))
+_row = attrgetter(*_BLOCK)
 _HEADINGS = _BLOCK.index("headings")
 _TUPLES = frozenset({"keywords", "aliases", "tags", "warnings"})
 
@@ -47,17 +50,19 @@ def decode_refusal(data: bytes) -> DocumentError:
 
 def _document_out(document: ParsedDocument, paths: dict[tuple[str, ...], int]) -> dict[str, Any]:
     out = {name: getattr(document, name) for name in _DOCUMENT}
-    out["blocks"] = [_block_out(block, paths) for block in document.blocks]
+    out["blocks"] = _columns(document.blocks, paths)
     out["links"] = [[getattr(link, name) for name in _LINK] for link in document.links]
     out["dropped"] = [[getattr(entry, name) for name in _DROPPED] for entry in document.dropped]
     out["metadata"] = _plain(document.metadata)
     return out
 
 
-def _block_out(block: Block, paths: dict[tuple[str, ...], int]) -> list[Any]:
-    row = [getattr(block, name) for name in _BLOCK]
-    row[_HEADINGS] = paths.setdefault(block.headings, len(paths))
-    return row
+def _columns(blocks: Sequence[Block], paths: dict[tuple[str, ...], int]) -> list[Sequence[Any]]:
+    """The values of each field for all blocks, which JSON writes and reads faster than thousands of short rows."""
+    columns: list[Sequence[Any]] = list(zip(*map(_row, blocks), strict=True))
+    if columns:
+        columns[_HEADINGS] = [paths.setdefault(path, len(paths)) for path in columns[_HEADINGS]]
+    return columns
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 - any JSON value
@@ -69,12 +74,11 @@ def _plain(value: Any) -> Any:  # noqa: ANN401 - any JSON value
 
 
 def _document_in(entry: dict[str, Any], paths: list[tuple[str, ...]]) -> ParsedDocument:
-    blocks: list[Block] = []
-    for row in entry["blocks"]:
-        row[_HEADINGS] = paths[row[_HEADINGS]]
-        blocks.append(Block(*row))
+    columns: list[Sequence[Any]] = entry["blocks"]
+    if columns:
+        columns[_HEADINGS] = [paths[number] for number in columns[_HEADINGS]]
     values: dict[str, Any] = {name: tuple(value) if name in _TUPLES else value for name, value in entry.items()}
-    values["blocks"] = tuple(blocks)
+    values["blocks"] = tuple(starmap(Block, zip(*columns, strict=True)))
     values["links"] = tuple(Link(*row) for row in entry["links"])
     values["dropped"] = tuple(Dropped(*row) for row in entry["dropped"])
     return ParsedDocument(**values)

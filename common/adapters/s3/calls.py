@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
 import boto3
 from botocore.config import Config
@@ -35,10 +36,24 @@ def connect(
 ) -> "S3Client":
     """A client for S3, or for what speaks like it at `endpoint`, with the credentials of the process or the session.
 
-    Such servers often know neither bucket host names nor the checksums that S3 has learnt since.
+    Without `endpoint` it is found where boto3 looks for it, as in AWS_ENDPOINT_URL_S3.
     """
-    compatible = bool(endpoint)
-    config = Config(
+    session = session or boto3.Session()
+
+    def client(*, compatible: bool) -> "S3Client":
+        config = _config(attempts, compatible=compatible)
+        return session.client("s3", endpoint_url=endpoint or None, region_name=region or None, config=config)
+
+    found = client(compatible=bool(endpoint))
+    if endpoint or _is_amazons(found.meta.endpoint_url):
+        return found
+    found.close()
+    return client(compatible=True)
+
+
+def _config(attempts: int, *, compatible: bool) -> Config:
+    """S3's likes often know neither bucket host names nor the checksums that S3 has learnt since."""
+    return Config(
         signature_version="s3v4",
         connect_timeout=CONNECT_SECONDS,
         read_timeout=READ_SECONDS,
@@ -48,9 +63,12 @@ def connect(
         request_checksum_calculation="when_required" if compatible else "when_supported",
         response_checksum_validation="when_required" if compatible else "when_supported",
     )
-    return (session or boto3.Session()).client(
-        "s3", endpoint_url=endpoint or None, region_name=region or None, config=config
-    )
+
+
+def _is_amazons(address: str) -> bool:
+    """Whether it is S3's public endpoint; a private one of a network has no names for buckets."""
+    host = urlsplit(address).hostname or ""
+    return host.endswith((".amazonaws.com", ".amazonaws.com.cn")) and ".vpce." not in host
 
 
 def status_of(error: ClientError) -> int:

@@ -1,0 +1,108 @@
+"""A function whose configuration is wrong does not start, and says all that is wrong; one whose configuration is right
+starts without asking anybody anything. When one fails, a bad release takes requests until the first one breaks.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.contract.emulators import free_port
+
+ROOT = Path(__file__).parents[2]
+FUNCTIONS = ("ingest", "query", "manage")
+SOUND = {
+    "KB_MODE": "cloud",
+    "KB_BUCKET": "s3://agency-docs",
+    "QDRANT_URL": "http://127.0.0.1:9",
+    "GOOGLE_CLOUD_PROJECT": "fichario-test",
+    "KB_AUTH": "jwt",
+    "KB_JWT_SECRET": "a secret that only this test knows",
+}
+WRONG = {**SOUND, "KB_TOP_K": "many", "KB_BUCKET": "ftp://agency-docs", "QDRANT_URL": "", "KB_JWKS_URL": "http://keys"}
+GRANTS = {
+    "KB_AUTH": "iam",
+    "KB_IAM_AUDIENCE": "https://manage.example",
+    "KB_IAM_BASES": '{"nobody": {"bases": ["*"]}, "bot@agency.example": {"bases": []}}',
+}
+WRITE_BACK = {
+    "KB_WRITEBACK_ENABLED": "true",
+    "KB_WRITEBACK_URL": "http://app.example/{affiliate_id}",
+    "KB_WRITEBACK_TOKEN_URL": "https://user@app.example/token",
+    "KB_WRITEBACK_EMAIL": "bot@agency.example",
+    "KB_WRITEBACK_PASSWORD": "hush-hush",
+}
+CLIENTS = (
+    "google.cloud.firestore",
+    "google.cloud.pubsub",
+    "google.cloud.storage",
+    "boto3",
+    "qdrant_client",
+    "onnxruntime",
+)
+IMPORTS = """
+import sys
+{before}
+import functions.{name}.main
+print([module for module in sys.modules if module.startswith({clients})])
+"""
+
+
+def run(command, environment):
+    kept = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR", "LANG", "PYTHONPATH") if name in os.environ}
+    given = {**kept, **environment}
+    return subprocess.run(command, env=given, cwd=ROOT, capture_output=True, text=True, check=False, timeout=100)
+
+
+def started(name, environment):
+    """functions-framework, which is expected to end by itself."""
+    script = str(Path(sys.executable).with_name("functions-framework"))
+    source = str(ROOT / "functions" / name / "main.py")
+    where = ["--host", "127.0.0.1", "--port", str(free_port())]
+    return run([script, "--target", name, "--source", source, *where], environment)
+
+
+def imported(name, environment, before=""):
+    return run([sys.executable, "-c", IMPORTS.format(name=name, before=before, clients=CLIENTS)], environment)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_wrong_configuration_ends_the_start_with_every_problem(name):
+    done = started(name, WRONG)
+    assert done.returncode not in {0, -15, -9}
+    assert "Misconfigured" in done.stderr
+    told = done.stderr.partition("Misconfigured: ")[2]
+    for problem in (
+        "KB_TOP_K is a whole number",
+        "KB_BUCKET is gs://name or s3://name",
+        "KB_MODE=cloud needs QDRANT_URL",
+        "KB_AUTH=jwt takes exactly one of KB_JWKS_URL and KB_JWT_SECRET",
+    ):
+        assert problem in told, done.stderr
+    assert SOUND["KB_JWT_SECRET"] not in done.stderr
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_settings_that_contradict_their_own_form_end_the_start_too(name):
+    done = imported(name, {**SOUND, **GRANTS, **WRITE_BACK})
+    assert done.returncode == 1
+    assert "KB_IAM_BASES, 'nobody': this is no e-mail" in done.stderr
+    assert "KB_IAM_BASES, 'bot@agency.example': bases is a list" in done.stderr
+    for setting in ("KB_WRITEBACK_URL", "KB_WRITEBACK_TOKEN_URL"):
+        assert (f"{setting} is an https address" in done.stderr) is (name != "query")
+    assert "hush-hush" not in done.stderr
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_bucket_of_s3_without_its_library_ends_the_start_of_what_needs_it(name):
+    done = imported(name, SOUND, before="sys.modules['boto3'] = None")
+    assert (done.returncode == 1 and "fichario[aws]" in done.stderr) is (name != "query"), done.stderr
+    assert imported(name, {**SOUND, "KB_BUCKET": "gs://agency-docs"}, "sys.modules['boto3'] = None").returncode == 0
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_sound_configuration_is_read_without_opening_anything(name):
+    done = imported(name, SOUND)
+    assert (done.returncode, done.stdout.strip()) == (0, "[]"), done.stderr
