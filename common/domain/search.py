@@ -13,6 +13,7 @@ MAX_QUERY: Final = 4000
 MAX_TOP_K: Final = 50
 LEAST_POOL: Final = 50
 Rerank = Literal["off", "mmr", "llm"]
+Scalar = str | int | float | bool
 CacheState = Literal["hit", "miss", "shared"]
 
 
@@ -65,7 +66,8 @@ class AnswerPassage:
     absolute: float
     """The score under fusion by absolute terms, whichever fusion was asked for: comparable between bases."""
     category: str = ""
-    metadata: Mapping[str, JsonValue] = field(default_factory=dict)
+    metadata: tuple[tuple[str, Scalar], ...] = ()
+    """Of the document's metadata what is one value."""
 
     @property
     def citation(self) -> str:
@@ -141,6 +143,6 @@ def passage_of(payload: Mapping[str, Any], key: str, **scores: Any) -> AnswerPas
         document_id=payload["document_id"],
         generation=payload["generation"],
         category=payload.get("category") or "",
-        metadata=payload.get("metadata") or {},
+        metadata=tuple(pair for pair in (payload.get("metadata") or {}).items() if isinstance(pair[1], Scalar)),
         **scores,
     )

@@ -138,12 +138,12 @@ def _attributes(passage: AnswerPassage) -> dict[str, str | float | bool]:
     own: dict[str, Any] = {"citation": passage.citation, "title": passage.title, "page": passage.page}
     if passage.lines:
         own |= {"first_line": passage.lines[0], "last_line": passage.lines[1]}
-    known = {**passage.metadata, "category": passage.category or None, **own}
-    ordered = {name: known[name] for name in (*own, "category", *passage.metadata)}
+    known = {**dict(passage.metadata), "category": passage.category or None, **own}
+    ordered = {name: known[name] for name in (*own, "category", *known)}
     told = {
         name[:MAX_ATTRIBUTE_NAME]: value[:MAX_ATTRIBUTE] if isinstance(value, str) else value
         for name, value in ordered.items()
-        if isinstance(value, str | int | float)
+        if value is not None
     }
     return dict(list(told.items())[:MAX_ATTRIBUTES])
 
