@@ -1,5 +1,8 @@
 """The manage function's routes: upload, listings, jobs, delete, reset. Knows nothing of where it runs."""
 
+from collections.abc import Sequence
+from typing import Any
+
 from werkzeug.wrappers import Response
 
 from common.boundary import Call, Route, Router, answer, json_body
@@ -14,7 +17,14 @@ BASE = "/v1/bases/<base>"
 def router(runtime: Runtime) -> Router:
     """The manage function over one runtime."""
     routes = [*_files(runtime), *_jobs(runtime), *_base(runtime)]
-    return Router(routes, runtime.authenticate, runtime.ready)
+    return Router(routes, runtime.authenticate, runtime.ready, _described)
+
+
+def _described(routes: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    from common.openapi import describe  # noqa: PLC0415 - only who asks for it pays for its models
+    from functions.manage.operations import OPERATIONS  # noqa: PLC0415 - see above
+
+    return describe("Fichário: manage", routes, OPERATIONS)
 
 
 def _files(runtime: Runtime) -> list[Route]:
