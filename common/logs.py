@@ -13,6 +13,8 @@ _FIELDS: Final = (
     "job_id",
     "kind",
     "verdict",
+    "state",
+    "code",
     "reason",
     "took_ms",
     "request_id",

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -95,13 +95,21 @@ def describe(title: str, routes: Iterable[Route], operations: Mapping[Route, Ope
         paths.setdefault(path, {})[method.lower()] = _operation(method, rule, operation, names)
     return {
         "openapi": "3.1.0",
-        "info": {"title": title, "version": version("fichario"), "description": _DESCRIPTION},
+        "info": {"title": title, "version": _release(), "description": _DESCRIPTION},
         "paths": paths,
         "components": {
             "schemas": definitions,
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"}},
         },
     }
+
+
+def _release() -> str:
+    """An image holds the sources without the distribution's own record."""
+    try:
+        return version("fichario")
+    except PackageNotFoundError:
+        return "0"
 
 
 _DESCRIPTION: Final = (

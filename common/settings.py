@@ -178,6 +178,7 @@ class Settings:
     kb_writeback_password: str = _setting("", says="with which password")
     enable_knowledge_base: bool = _setting(default=True, parse=_flag, says="false answers NO_KB_MATCH at once")
     google_cloud_project: str = _setting("", says="project of Firestore and Pub/Sub")
+    kb_firestore_database: str = _setting("(default)", says="its Firestore database")
     kb_topic_events: str = _setting("kb-events", says="topic of the bucket's notifications")
     kb_topic_reindex: str = _setting("kb-reindex", says="topic of reindex commands")
     kb_log_level: str = _setting("INFO", _one_of("DEBUG", "INFO", "WARNING", "ERROR"), "what is logged")

@@ -71,6 +71,9 @@ def _take(said: ObjectChange | Touched | Ignored, runtime: Runtime) -> None:
     for change in _changes(said, runtime):
         verdict = ingest(change, runtime.ingest)
         took_ms = round((time.perf_counter() - started) * 1000, 1)
+        job = runtime.catalog.job(change.ref.base, change.job_id)
+        # What an alert on failed jobs counts: a verdict alone does not tell a failed job from an indexed one.
+        ended = {"state": job.state, "code": job.code} if job else {}
         log_event(
             "ingested",
             base=change.ref.base,
@@ -78,6 +81,7 @@ def _take(said: ObjectChange | Touched | Ignored, runtime: Runtime) -> None:
             kind=change.kind,
             verdict=verdict or "ignored",
             took_ms=took_ms,
+            **ended,
         )
 
 

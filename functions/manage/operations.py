@@ -9,6 +9,7 @@ from common.paging import MAX_PAGE
 from functions.manage.schemas import (
     Documents,
     Drift,
+    DriftOfAll,
     Fitted,
     Job,
     Jobs,
@@ -63,6 +64,12 @@ OPERATIONS: Final[Mapping[Route, Operation]] = {
         [Body(Repair)],
         body_required=False,
         problems=[409],
+    ),
+    ("POST", "/v1/reconcile"): Operation(
+        "Compare every base that the caller may administer, the one that has waited longest first",
+        json_of(DriftOfAll),
+        [Body(Repair)],
+        body_required=False,
     ),
     ("POST", f"{_BASE}/calibrate"): Operation("Fit the base's gate anew", json_of(Fitted), problems=[409]),
 }

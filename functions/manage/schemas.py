@@ -167,6 +167,46 @@ class Drift(BaseModel):
     writeback_error: str | None = None
 
 
+class BaseDrift(BaseModel):
+    """The counts of one base."""
+
+    base: str
+    missing: int
+    stale: int
+    orphaned: int
+    duplicated: int
+    half_indexed: int
+    stuck: int
+    alias: int
+    writeback_status: _WriteBack | None = None
+    writeback_error: str | None = None
+
+
+class BaseFailure(BaseModel):
+    """A base that could not be reconciled, or whose gate could not be fitted."""
+
+    base: str
+    code: str
+    detail: str
+
+
+class DriftOfAll(BaseModel):
+    """Sums over many bases, then one by one; `left` wait for the next run."""
+
+    missing: int
+    stale: int
+    orphaned: int
+    duplicated: int
+    half_indexed: int
+    stuck: int
+    alias: int
+    foreign: int
+    bases: list[BaseDrift]
+    errors: list[BaseFailure]
+    left: list[str]
+    fitted: list[str]
+
+
 class Fitted(BaseModel):
     """The gate of a base: its constants and its error rates on questions held out of the fit."""
 

@@ -7,11 +7,12 @@ from typing import Any
 
 from werkzeug.wrappers import Response
 
+from common.asking import Asking
 from common.boundary import Call, Route, Router, answer, json_body
 from common.domain.errors import Refused
 from common.domain.gate import disabled
 from common.domain.search import Answer
-from common.runtime import Asking
+from common.logs import log_event
 from functions.query import protocols, reading
 from functions.query.decode import decode_search, decode_several
 from functions.query.encode import encode_answer
@@ -36,7 +37,7 @@ def _search(runtime: Asking) -> list[Route]:
     def search(call: Call) -> Response:
         started = time.perf_counter()
         wanted = decode_search(json_body(call.request), runtime.settings)
-        found = runtime.answers.answer(call.base, wanted)
+        found = _told(runtime.answers.answer(call.base, wanted))
         return answer(encode_answer(found, (time.perf_counter() - started) * 1000))
 
     def several(call: Call) -> Response:
@@ -45,13 +46,20 @@ def _search(runtime: Asking) -> list[Route]:
         for each in asked:
             if not call.identity.allows(each.base, "read"):
                 raise Refused(403, "FORBIDDEN", f"This identity may not read base {each.base}.", "bases")
-        found = runtime.several.answer(asked, wanted)
+        found = _told(runtime.several.answer(asked, wanted))
         return answer(encode_answer(found, (time.perf_counter() - started) * 1000))
 
     return [
         Route("POST", "/v1/bases/<base>/search", search, "read"),
         Route("POST", "/v1/search", several, None),
     ]
+
+
+def _told(found: Answer) -> Answer:
+    """The answer as it is; one without vectors leaves a line, which an alert counts."""
+    if found.degraded:
+        log_event("degraded")
+    return found
 
 
 def _switched_off(_: Call) -> Response:

@@ -4,11 +4,11 @@ import time
 
 from werkzeug.wrappers import Response
 
+from common.asking import Asking
 from common.boundary import Call, Endpoint, Route, answer, json_body
 from common.domain.errors import Unavailable
 from common.domain.gate import disabled
 from common.domain.search import NO_MATCH, Answer
-from common.runtime import Asking
 from functions.query.encode import encode_gate
 from functions.query.vector_stores import decode_vector_store, encode_page, page_of
 

@@ -13,7 +13,8 @@ from common.adapters.hashing_embedder import HashingEmbedder
 from common.adapters.plain_parser import PlainParser
 from common.adapters.s3.calls import connect
 from common.adapters.s3_objects import S3ObjectStore
-from common.bootstrap import cloud_asking, cloud_runtime
+from common.bootstrap import cloud_runtime
+from common.bootstrap_query import cloud_asking
 from common.domain.errors import Misconfigured
 from common.domain.objects import ObjectRef
 from common.settings import read_settings
@@ -116,4 +117,13 @@ def test_the_query_side_needs_neither_bucket_nor_its_library(environment):
     settings = read_settings({**SETTINGS, "KB_BUCKET": "s3://agency-docs"})
     engine = QdrantClient(":memory:")
     assert cloud_asking(settings, embedder=HashingEmbedder(8), qdrant=engine).settings is settings
+    engine.close()
+
+
+@pytest.mark.parametrize(("given", "database"), [({}, "(default)"), ({"KB_FIRESTORE_DATABASE": "kb"}, "kb")])
+def test_the_catalog_stands_in_the_database_that_is_named(environment, given, database):
+    settings = read_settings({**SETTINGS, "KB_BUCKET": "agency-docs", **given})
+    engine = QdrantClient(":memory:")
+    asking = cloud_asking(settings, embedder=HashingEmbedder(8), qdrant=engine)
+    assert asking.catalog._calls._client._database == database
     engine.close()

@@ -193,6 +193,11 @@ ASKED = {
         (f"{B}/reconcile", json_body(repair=True), 200),
         (f"{B}/reconcile", json_body(repair=1), 400),
     ],
+    ("POST", "/v1/reconcile"): [
+        ("/v1/reconcile", {}, 200),
+        ("/v1/reconcile", json_body(repair=True), 200),
+        ("/v1/reconcile", json_body(yes="no"), 400),
+    ],
     ("POST", "/v1/bases/<base>/calibrate"): [(f"{B}/calibrate", {}, 200)],
     ("PUT", "/v1/uploads/<token>"): [("/v1/uploads/none", {"data": b"x"}, 403)],
     ("DELETE", "/v1/bases/<base>/documents/<source:source>"): [

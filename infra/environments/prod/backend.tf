@@ -1,0 +1,6 @@
+terraform {
+  backend "gcs" {
+    bucket = "acme-kb-prod-tfstate"
+    prefix = "fichario"
+  }
+}

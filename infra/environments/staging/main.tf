@@ -1,0 +1,32 @@
+module "platform" {
+  source = "../../modules/platform"
+
+  project_id           = var.project_id
+  region               = var.region
+  environment          = var.environment
+  labels               = var.labels
+  embedding_model      = var.embedding_model
+  qdrant               = var.qdrant
+  images               = var.images
+  serving_revisions    = var.serving_revisions
+  functions            = var.functions
+  ack_deadline_seconds = var.ack_deadline_seconds
+  settings             = var.settings
+  secret_versions      = var.secret_versions
+  secret_writes        = var.secret_writes
+  secret_values        = var.secret_values
+  bucket               = var.bucket
+  firestore            = var.firestore
+  backups              = var.backups
+  deletion_protection  = var.deletion_protection
+  ingress              = var.ingress
+  callers              = var.callers
+  viewers              = var.viewers
+  registry_readers     = var.registry_readers
+  functions_range      = var.functions_range
+  time_zone            = var.time_zone
+  schedules            = var.schedules
+  alerts               = var.alerts
+  budget               = var.budget
+  delivery             = var.delivery
+}
