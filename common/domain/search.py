@@ -13,6 +13,7 @@ MAX_QUERY: Final = 4000
 MAX_TOP_K: Final = 50
 LEAST_POOL: Final = 50
 Rerank = Literal["off", "mmr", "llm"]
+Scalar = str | int | float | bool
 CacheState = Literal["hit", "miss", "shared"]
 
 
@@ -69,6 +70,9 @@ class AnswerPassage:
     stale: bool
     absolute: float
     """The score under fusion by absolute terms, whichever fusion was asked for: comparable between bases."""
+    category: str = ""
+    metadata: tuple[tuple[str, Scalar], ...] = ()
+    """Of the document's metadata what is one value."""
 
     @property
     def citation(self) -> str:
@@ -144,5 +148,7 @@ def passage_of(payload: Mapping[str, Any], key: str, **scores: Any) -> AnswerPas
         lines=(lines[0], lines[1]) if lines else None,
         document_id=payload["document_id"],
         generation=payload["generation"],
+        category=payload.get("category") or "",
+        metadata=tuple(pair for pair in (payload.get("metadata") or {}).items() if isinstance(pair[1], Scalar)),
         **scores,
     )
