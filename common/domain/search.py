@@ -67,6 +67,10 @@ class AnswerPassage:
     lines: tuple[int, int] | None
     document_id: str
     generation: int
+    object: str
+    ordinal: int
+    before: str
+    """What stands between the document's passage before this one and this one."""
     stale: bool
     absolute: float
     """The score under fusion by absolute terms, whichever fusion was asked for: comparable between bases."""
@@ -76,10 +80,7 @@ class AnswerPassage:
 
     @property
     def citation(self) -> str:
-        """`source:first-last` for lines, `source#page=N` for pages."""
-        if self.page is not None:
-            return f"{self.source}#page={self.page}"
-        return f"{self.source}:{self.lines[0]}-{self.lines[1]}" if self.lines else self.source
+        return cited(self.source, self.lines, self.page)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +135,13 @@ class Answer:
         return self.gate.decision == "match"
 
 
+def cited(source: str, lines: tuple[int, int] | None, page: int | None) -> str:
+    """`source:first-last` for lines, `source#page=N` for pages."""
+    if page is not None:
+        return f"{source}#page={page}"
+    return f"{source}:{lines[0]}-{lines[1]}" if lines else source
+
+
 def passage_of(payload: Mapping[str, Any], key: str, **scores: Any) -> AnswerPassage:  # noqa: ANN401
     """The stored payload as a passage of an answer."""
     lines = payload.get("lines")
@@ -150,5 +158,8 @@ def passage_of(payload: Mapping[str, Any], key: str, **scores: Any) -> AnswerPas
         generation=payload["generation"],
         category=payload.get("category") or "",
         metadata=tuple(pair for pair in (payload.get("metadata") or {}).items() if isinstance(pair[1], Scalar)),
+        object=payload["object"],
+        ordinal=payload["ordinal"],
+        before=payload["before"],
         **scores,
     )
