@@ -1,3 +1,9 @@
+locals {
+  # Topics by their full names as text, so that a plan shows what is connected to what.
+  topic = { for key, topic in google_pubsub_topic.this : key => "projects/${topic.project}/topics/${topic.name}" }
+  dead  = { for key, topic in google_pubsub_topic.dead : key => "projects/${topic.project}/topics/${topic.name}" }
+}
+
 resource "google_pubsub_topic" "this" {
   for_each = var.channels
 
@@ -30,7 +36,7 @@ resource "google_pubsub_subscription" "dead" {
 
   project                    = var.project_id
   name                       = "${each.value.topic}-dead"
-  topic                      = google_pubsub_topic.dead[each.key].id
+  topic                      = local.dead[each.key]
   labels                     = var.labels
   ack_deadline_seconds       = 60
   message_retention_duration = "${each.value.dead_retention_days * 86400}s"
@@ -45,7 +51,7 @@ resource "google_pubsub_subscription" "push" {
 
   project                    = var.project_id
   name                       = "${each.value.topic}-${each.key}"
-  topic                      = google_pubsub_topic.this[each.key].id
+  topic                      = local.topic[each.key]
   labels                     = var.labels
   ack_deadline_seconds       = each.value.ack_deadline_seconds
   message_retention_duration = "${each.value.retention_days * 86400}s"
@@ -66,7 +72,7 @@ resource "google_pubsub_subscription" "push" {
   }
 
   dead_letter_policy {
-    dead_letter_topic     = google_pubsub_topic.dead[each.key].id
+    dead_letter_topic     = local.dead[each.key]
     max_delivery_attempts = each.value.max_delivery_attempts
   }
 
