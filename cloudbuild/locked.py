@@ -1,4 +1,4 @@
-"""The part of requirements.lock that one extra or several install, with its hashes: `python cloudbuild/locked.py query`.
+"""The part of requirements.lock that an extra, or several, install, with its hashes: `locked.py query`.
 
 Resolves nothing and asks no index: who needs whom stands in the lock itself. Needs the standard library only, since it
 runs before anything is installed.

@@ -1,6 +1,6 @@
 output "topics" {
   description = "Channel -> the topic's id and name (KB_TOPIC_*); known once its publishers are granted."
-  value       = { for key, topic in google_pubsub_topic.this : key => { id = local.topic[key], name = topic.name } }
+  value       = { for key, topic in google_pubsub_topic.this : key => { id = "projects/${topic.project}/topics/${topic.name}", name = topic.name } }
   depends_on  = [google_pubsub_topic_iam_member.publishers]
 }
 
