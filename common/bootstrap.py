@@ -1,27 +1,26 @@
-"""The composition root: opens the adapters of the place to run, one machine or Google Cloud, and has them wired."""
+"""The composition root of the functions that change a base: opens the adapters of the place to run, one machine or
+Google Cloud, and has them wired around the query side.
+"""
 
-import os
 import signal
 import threading
 from collections.abc import Callable
 from dataclasses import fields
 from functools import lru_cache
 from importlib.util import find_spec
-from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final
 
-from common import logs
 from common.adapters.system_clock import SystemClock
-from common.domain.errors import DataFolderError, Misconfigured
+from common.asking import Asking, asking
+from common.bootstrap_query import cloud_side, open_database, open_firestore, process_settings
+from common.domain.errors import Misconfigured
 from common.domain.notifications import write_notification
 from common.domain.objects import ObjectChange
-from common.domain.space import alias_name
 from common.loading import Models, WorkerParser
-from common.ports import Clock, Embedder, Message, Parser, VectorIndex
-from common.runtime import Asking, Bucket, LocalRuntime, Runtime, Work, asking, unusable, working
-from common.settings import Settings, read_settings
-from common.stages.patience import Patience
+from common.ports import Clock, Embedder, Message, Parser
+from common.runtime import Bucket, LocalRuntime, Runtime, Work, unusable, working
+from common.settings import Settings
 
 if TYPE_CHECKING:
     from google.cloud.firestore import Client as FirestoreClient
@@ -29,36 +28,27 @@ if TYPE_CHECKING:
 
     from common.adapters.gcs_objects import GcsObjectStore
     from common.adapters.s3_objects import S3ObjectStore
-    from common.adapters.sqlite.connection import Database
 
 LOCAL_BUCKET: Final = "local"
 
 
-def check_process(*, working: bool) -> None:
-    """What a function asks for when its process starts, before any client is opened; `working` unless it only answers
-    questions.
+def check_process() -> None:
+    """What a function that changes a base asks for when its process starts, before any client is opened.
 
     Raises Misconfigured with every problem, so that a wrong configuration never takes a request.
     """
-    settings = _process_settings()
-    problems = unusable(settings, SystemClock(), working=working)
-    if working and settings.kb_mode == "cloud" and settings.cloud_bucket.provider == "s3":
+    settings = process_settings()
+    problems = unusable(settings, SystemClock())
+    if settings.kb_mode == "cloud" and settings.cloud_bucket.provider == "s3":
         problems += _without_boto3()
     if problems:
         raise Misconfigured("\n".join(problems))
 
 
 @lru_cache(maxsize=1)
-def process_asking() -> Asking:
-    """What the query function of this process uses, from its environment."""
-    settings = _process_settings()
-    return local_runtime(settings) if settings.kb_mode == "local" else cloud_asking(settings)
-
-
-@lru_cache(maxsize=1)
 def process_runtime() -> Runtime:
     """What the other functions of this process use, from its environment."""
-    settings = _process_settings()
+    settings = process_settings()
     return local_runtime(settings) if settings.kb_mode == "local" else cloud_runtime(settings, stopping=_told_to_stop())
 
 
@@ -87,7 +77,7 @@ def local_runtime(
     clock = clock or SystemClock()
     folder = DataFolder(settings.data, patience=patience)
     try:
-        database = _database(settings.data)
+        database = open_database(settings.data)
         root = open_bucket(settings.bucket, database.fact("bucket"))
         database.remember("bucket", root.id)
         index = EdgeIndex(settings.data / "index")
@@ -123,13 +113,6 @@ def local_runtime(
     return LocalRuntime(**_fields(side), **work, queue=queue, scan=scan, folder=folder, uploads=uploads)
 
 
-def cloud_asking(
-    settings: Settings, *, embedder: Embedder | None = None, qdrant: "QdrantClient | None" = None
-) -> Asking:
-    """Google Cloud, for questions alone: Firestore and a Qdrant server."""
-    return _cloud_side(settings, _firestore(settings), embedder, qdrant)
-
-
 def cloud_runtime(
     settings: Settings,
     *,
@@ -144,8 +127,8 @@ def cloud_runtime(
 
     from common.adapters.pubsub_queue import PubsubQueue  # noqa: PLC0415 - see above
 
-    firestore = _firestore(settings)
-    side = _cloud_side(settings, firestore, embedder, qdrant)
+    firestore = open_firestore(settings)
+    side = cloud_side(settings, firestore, embedder, qdrant)
     queue = PubsubQueue(pubsub_v1.PublisherClient(), settings.google_cloud_project)
     name = settings.cloud_bucket.name
 
@@ -161,23 +144,6 @@ def cloud_runtime(
     bucket = Bucket(store, name, announce, lambda: list(store.foreign()), store.signed_upload)
     work = working(side, bucket, Work(parser or WorkerParser(settings.kb_ocr), stopping, step))
     return Runtime(**_fields(side), **work)
-
-
-def _cloud_side(
-    settings: Settings, firestore: "FirestoreClient", embedder: Embedder | None, qdrant: "QdrantClient | None"
-) -> Asking:
-    from common.adapters.firestore.catalog import FirestoreCatalog  # noqa: PLC0415 - one machine needs no cloud
-
-    catalog, index = FirestoreCatalog(firestore, settings.kb_epoch_shards), _qdrant(settings, qdrant)
-    models = Models(settings.models, settings.model, embedder)
-    patience = Patience("the catalog and the index", settings.kb_deadline_seconds)
-    return asking(settings, SystemClock(), catalog, index, models, index.close, patience.run)
-
-
-def _firestore(settings: Settings) -> "FirestoreClient":
-    from google.cloud import firestore  # noqa: PLC0415 - one machine needs no cloud
-
-    return firestore.Client(project=settings.google_cloud_project, database=settings.kb_firestore_database)
 
 
 def _gcs(settings: Settings, clock: Clock) -> "GcsObjectStore":
@@ -206,22 +172,8 @@ def _without_boto3() -> list[str]:
     return ["KB_BUCKET=s3://... needs boto3, which is not installed: pip install 'fichario[aws]'."]
 
 
-def _qdrant(settings: Settings, client: "QdrantClient | None") -> VectorIndex:
-    from common.adapters.qdrant_index import QdrantIndex, connect  # noqa: PLC0415 - importing it costs a second
-
-    client = client or connect(settings.qdrant_url, settings.qdrant_api_key or None)
-    return QdrantIndex(client, lambda base: alias_name(settings.kb_collection_template, base))
-
-
 def _fields(side: Asking) -> dict[str, Any]:
     return {field.name: getattr(side, field.name) for field in fields(side)}
-
-
-@lru_cache(maxsize=1)
-def _process_settings() -> Settings:
-    settings = read_settings()
-    logs.configure(settings.kb_log_level)
-    return settings
 
 
 def _told_to_stop() -> Callable[[], bool]:
@@ -243,16 +195,3 @@ def _told_to_stop() -> Callable[[], bool]:
 
         signal.signal(signal.SIGTERM, stop)
     return told.is_set
-
-
-def _database(data: Path) -> "Database":
-    """The catalog's file; a folder that has an index but no catalog lost it, and is never begun anew in silence."""
-    from common.adapters.sqlite.connection import Database  # noqa: PLC0415 - in the cloud nothing of it is needed
-
-    path = data / "catalog.sqlite"
-    if not path.exists() and (data / "index").is_dir() and any(os.scandir(data / "index")):
-        raise DataFolderError(
-            f"{path} is missing although {data / 'index'} holds collections. Restore it from a backup, or move the "
-            "whole data folder away and index the bucket again."
-        )
-    return Database(path)

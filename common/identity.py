@@ -35,6 +35,13 @@ class Identity:
         held = self.scopes.get(base, self.scopes.get("*", "read"))
         return _RANK[held] >= _RANK[scope]
 
+    def holds(self, scope: Scope) -> bool:
+        """Whether it has this scope on any base there may be."""
+        if self.bases is not None:
+            return any(self.allows(base, scope) for base in self.bases)
+        held = {*self.scopes.values(), self.scopes.get("*", "read")}
+        return any(_RANK[each] >= _RANK[scope] for each in held)
+
 
 Authenticate = Callable[[Headers], Identity]
 

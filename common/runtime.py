@@ -1,69 +1,26 @@
-"""What the functions use, wired from the adapters of one place to run. Chooses nothing of the place itself."""
+"""What the functions that change a base use, wired around the query side. Chooses nothing of the place to run."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from common.adapters.process_cache import ProcessCache
-from common.domain.chunking import CHUNKING_VERSION
+from common.asking import MEGABYTE, Asking, authenticate
 from common.domain.errors import Misconfigured
-from common.domain.lexical import LEXICAL_VERSION
 from common.domain.objects import ObjectChange, ObjectRef
-from common.domain.records import Gate
-from common.domain.space import Chunking, EmbeddingSpace, LexicalSpace
 from common.domain.uploads import SignedUpload
-from common.identity import Authenticate, loopback_only
-from common.loading import Models
-from common.models import gate_constants
-from common.ports import Catalog, Clock, ObjectStore, Parser, PullQueue, Reranker, VectorIndex
+from common.ports import Catalog, Clock, ObjectStore, Parser, PullQueue
 from common.settings import Settings
-from common.stages.addressing import Addressing
-from common.stages.answers import Answers, at_once
-from common.stages.caching import EpochMemory, Epochs
-from common.stages.candidates import Candidates
-from common.stages.contents import Library
 from common.stages.fit import GateFit
 from common.stages.ingest import IngestPorts
-from common.stages.listing import Listing
 from common.stages.manage import Manage
-from common.stages.neighbourhood import Neighbourhood, Within
-from common.stages.patience import Patience
 from common.stages.quota import Quota
-from common.stages.reading import Reading
 from common.stages.reconcile import Reconcile
-from common.stages.rerank import Reordering
-from common.stages.search import Searcher
-from common.stages.several import SeveralBases
-from common.stages.spaces import Spaces
-from common.stages.vectors import QuestionVectors
 from common.stages.writeback import Callee, Notifier, WriteBack
 
 if TYPE_CHECKING:
     from common.adapters.data_folder import DataFolder
     from common.adapters.folder.scan import FolderScan
     from common.adapters.signed_puts import SignedPuts
-
-MEGABYTE: Final = 2**20
-ANY_BASE: Final = "readyz"
-"""Whose collections are asked for where only the answer counts."""
-
-
-@dataclass(frozen=True, slots=True)
-class Asking:
-    """What is needed to answer questions: no bucket, no parser, nothing that writes."""
-
-    settings: Settings
-    clock: Clock
-    catalog: Catalog
-    index: VectorIndex
-    spaces: Spaces
-    answers: Answers
-    several: SeveralBases
-    listing: Listing
-    reading: Reading
-    authenticate: Authenticate
-    ready: Callable[[], Mapping[str, Any]]
-    close: Callable[[], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,54 +67,6 @@ class Work:
     step: Callable[[str], None] = lambda _: None
 
 
-def asking(
-    settings: Settings,
-    clock: Clock,
-    catalog: Catalog,
-    index: VectorIndex,
-    models: Models,
-    close: Callable[[], None],
-    within: Within = at_once,
-) -> Asking:
-    """The query side. `within` bounds a look-up where the catalog and the index are other machines."""
-    spaces = Spaces(
-        catalog=catalog,
-        index=index,
-        clock=clock,
-        template=settings.kb_collection_template,
-        configured=models.configured,
-        chunking=lambda embedder: Chunking(
-            CHUNKING_VERSION, settings.kb_chunk_tokens, settings.kb_chunk_overlap, embedder.window
-        ),
-        lexical=LexicalSpace(LEXICAL_VERSION, settings.kb_normalize),  # type: ignore[arg-type]  # Settings checked it
-        find=models.find,
-        gate=_shipped_gate,
-    )
-    cache = ProcessCache(clock, settings.kb_cache_ttl, settings.kb_cache_max_mb * MEGABYTE)
-    patience = Patience("the embedding model", settings.kb_deadline_seconds / 2)
-    vectors = QuestionVectors(cache, spaces, patience)
-    searcher = Searcher(catalog, index, spaces, Candidates(catalog, index, EpochMemory()), vectors)
-    epochs = Epochs(catalog, clock, settings.kb_epoch_ttl)
-    addressing, library = Addressing(catalog, index), Library(catalog)
-    reading = Reading(catalog, index, addressing, library, searcher.view, _bucket_path(settings))
-    reordering, neighbourhood = Reordering(_reranker(settings)), Neighbourhood(reading.related, within)
-    answers = Answers(searcher, epochs, cache, reordering, settings.kb_deadline_seconds, within, neighbourhood)
-    return Asking(
-        settings=settings,
-        clock=clock,
-        catalog=catalog,
-        index=index,
-        spaces=spaces,
-        answers=answers,
-        several=SeveralBases(answers),
-        listing=Listing(catalog, addressing, library, searcher.view),
-        reading=reading,
-        authenticate=_authenticate(settings, clock),
-        ready=lambda: _readiness(models, catalog, index),
-        close=close,
-    )
-
-
 def working(side: Asking, bucket: Bucket, work: Work) -> dict[str, Any]:
     """The fields that a Runtime has beyond the query side `side`."""
     settings, catalog, index, clock, spaces = side.settings, side.catalog, side.index, side.clock, side.spaces
@@ -197,12 +106,12 @@ def working(side: Asking, bucket: Bucket, work: Work) -> dict[str, Any]:
     }
 
 
-def unusable(settings: Settings, clock: Clock, *, working: bool) -> list[str]:
+def unusable(settings: Settings, clock: Clock) -> list[str]:
     """What is wrong with settings that are sound each by itself, found without asking anybody: who may ask, and where
     write-back goes.
     """
-    checks: list[Callable[[], object]] = [lambda: _authenticate(settings, clock)]
-    if working and settings.kb_writeback_enabled:
+    checks: list[Callable[[], object]] = [lambda: authenticate(settings, clock)]
+    if settings.kb_writeback_enabled:
         checks.append(lambda: _notifier(settings))
     problems = []
     for check in checks:
@@ -211,44 +120,6 @@ def unusable(settings: Settings, clock: Clock, *, working: bool) -> list[str]:
         except Misconfigured as error:
             problems.append(str(error))
     return problems
-
-
-def _bucket_path(settings: Settings) -> str:
-    """Where the files come from. Of a folder only the name: its whole path would tell whose machine this is."""
-    return settings.bucket.absolute().name if settings.kb_mode == "local" else f"gs://{settings.kb_bucket}"
-
-
-def _readiness(models: Models, catalog: Catalog, index: VectorIndex) -> dict[str, Any]:
-    """What a ready function says of itself. Raises Misconfigured or Unavailable for what is not there."""
-    model, bases = models.configured().space.model, catalog.bases()
-    index.collections(ANY_BASE)
-    return {"model": model, "bases": len(bases)}
-
-
-def _authenticate(settings: Settings, clock: Clock) -> Authenticate:
-    """Who may ask, as KB_AUTH says. The libraries of signed tokens are imported only where tokens are read."""
-    if settings.kb_auth == "none":
-        return loopback_only
-    from common.adapters.jose.keys import RemoteKeys, SecretKey  # noqa: PLC0415 - see above
-
-    if settings.kb_auth == "iam":
-        from common.adapters.iam_identity import GOOGLE_KEYS, IamIdentity, read_grants  # noqa: PLC0415 - see above
-
-        keys = RemoteKeys(GOOGLE_KEYS, clock)
-        return IamIdentity(keys, clock, settings.kb_iam_audience, read_grants(settings.kb_iam_bases))
-    from common.adapters.jwt_identity import JwtIdentity  # noqa: PLC0415 - see above
-
-    found = RemoteKeys(settings.kb_jwks_url, clock) if settings.kb_jwks_url else SecretKey(settings.kb_jwt_secret)
-    return JwtIdentity(found, clock, audience=settings.kb_jwt_audience, issuer=settings.kb_jwt_issuer)
-
-
-def _reranker(settings: Settings) -> Reranker | None:
-    """None where no model is named. Raises Misconfigured for an address or a key that cannot be used."""
-    if not (settings.kb_rerank_url and settings.kb_rerank_model):
-        return None
-    from common.adapters.openai_reranker import OpenaiReranker  # noqa: PLC0415 - brings TLS, see above
-
-    return OpenaiReranker(settings.kb_rerank_url, settings.kb_rerank_model, settings.kb_rerank_api_key)
 
 
 def _write_back(settings: Settings, catalog: Catalog, clock: Clock) -> WriteBack | None:
@@ -269,8 +140,3 @@ def _notifier(settings: Settings) -> Notifier:
         "KB_WRITEBACK_TOKEN_URL": settings.kb_writeback_token_url,
     }
     return HttpNotifier(addresses)
-
-
-def _shipped_gate(space: EmbeddingSpace) -> Gate:
-    constants = gate_constants(space.model)
-    return Gate(constants.med, constants.sd, constants.cut)

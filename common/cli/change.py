@@ -137,23 +137,6 @@ def reset(context: Context, base: str, yes: bool) -> None:  # noqa: ARG001, FBT0
 
 @click.command()
 @base_option
-@click.option("--repair", is_flag=True, help="Publish the events that mend it, and wait for them.")
-@click.option("--yes", is_flag=True, help="Yes, even where most of the base would go.")
-def reconcile(context: Context, base: str, repair: bool, yes: bool) -> None:  # noqa: FBT001 - click's flags
-    """Compare the bucket, the catalog and the index of a base; prints nought where they agree."""
-    path = route("bases", base, "reconcile")
-    with context.api() as api:
-        body = dict(api.call("POST", path, body={"repair": repair, "yes": yes}).checked().body)
-        if repair:
-            for job in rows(api, lambda cursor: route("bases", base, "jobs", cursor=cursor, limit=1000), "jobs"):
-                wait(api, base, job["job_id"])
-    details = [f"{row['kind']}: {row['object']}: {row['why']}" for row in body["details"]]
-    counts = [f"{name}: {count}" for name, count in body.items() if name != "details"]
-    context.options.emit(body, [*details, ", ".join(counts)])
-
-
-@click.command()
-@base_option
 def calibrate(context: Context, base: str) -> None:
     """Fit the gate of a base on its own passages, and print its error rates on questions held out of the fit."""
     with context.api() as api:
@@ -200,4 +183,4 @@ def _files(paths: tuple[Path, ...]) -> Iterator[Found]:
                 yield Found(file, below.as_posix())
 
 
-COMMANDS = (ingest, delete, reset, reconcile, calibrate)
+COMMANDS = (ingest, delete, reset, calibrate)

@@ -118,6 +118,7 @@ WAYS: Final[Mapping[Route, Way]] = {
     ("GET", BASE + "/jobs/{job_id}"): Way(),
     ("DELETE", BASE): Way(owner=False, own=False),
     ("POST", f"{BASE}/reconcile"): Way(_nothing, shows=False),
+    ("POST", "/v1/reconcile"): Way(_nothing, refused=False),
     ("POST", f"{BASE}/calibrate"): Way(_nothing, owner=False, own=False),
     ("POST", f"{BASE}/uploads"): Way(_signed, owner=False, own=False),
     ("PUT", "/v1/uploads/{token}"): Way(upload=True, owner=False, own=False, refused=False, public=True),

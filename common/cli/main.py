@@ -1,11 +1,12 @@
 """The command line: `fichario`. Every command speaks the HTTP contract, to a running server or in this process."""
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from typing import Any, TypeVar
 
 import click
 
-from common.cli import ask, change, models, read
+from common.cli import ask, change, models, read, reconcile
 from common.cli.api import Connect
 from common.cli.output import Context, Options
 from common.domain.errors import FicharioError, Misconfigured
@@ -24,12 +25,14 @@ class Group(click.Group):
             raise click.ClickException(str(error)) from error
 
     def add_command(self, cmd: click.Command, name: str | None = None) -> None:
-        """Every leaf command also takes the global options behind its name."""
+        """Every leaf command also takes the global options behind its name; the command given stays as it is."""
         if not isinstance(cmd, click.Group):
-            cmd.params += [option for option in _global_options() if option.name not in {p.name for p in cmd.params}]
-            callback = cmd.callback
-            if callback is not None:
-                cmd.callback = _with_options(callback)
+            # A copy: the command line may be built more than once in a process.
+            cmd = copy(cmd)
+            named = {option.name for option in cmd.params}
+            cmd.params = [*cmd.params, *(option for option in _global_options() if option.name not in named)]
+            if cmd.callback is not None:
+                cmd.callback = _with_options(cmd.callback)
         super().add_command(cmd, name)
 
 
@@ -74,7 +77,7 @@ def build(connect: Connect, more: Sequence[click.Command] = ()) -> click.Group:
         context.meta["options"] = options
         context.meta["connect"] = connect
 
-    for command in (*more, *change.COMMANDS, *ask.COMMANDS, *read.COMMANDS):
+    for command in (*more, *change.COMMANDS, *reconcile.COMMANDS, *ask.COMMANDS, *read.COMMANDS):
         fichario.add_command(command)
 
     @fichario.group(name="models", cls=Group)

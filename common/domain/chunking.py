@@ -4,18 +4,16 @@ own tokenizer, and an edit changes only the passages beside it.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Final
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
 
 from common.domain.coverage import dropped_ranges
 from common.domain.documents import Block, ParsedDocument, Passage
 from common.domain.grouping import group_by_paragraph, group_by_size, units
+from common.domain.space import CHUNKING_VERSION
 from common.domain.splitting import find_cut, is_blank, trim
 from common.domain.titles import file_title, plain_title
 from common.domain.tokens import TokenEnds, TokenMap, map_tokens
-
-CHUNKING_VERSION: Final = 1
-"""Part of the fingerprint: raised whenever the same document would be cut differently."""
 
 _JOINED: Final = 256
 _SPLIT: Final = 384
@@ -42,8 +40,7 @@ class ChunkSettings:
     version: int = CHUNKING_VERSION
 
 
-@dataclass(frozen=True, slots=True)
-class _Span:
+class _Span(NamedTuple):
     """A passage to be: a range of at most `limit` tokens; `headed` is where the headings in front of it end."""
 
     start: int
@@ -124,14 +121,15 @@ class _Chunker:
         if cut is None:
             return []
         ranges = (trim(text, span.start, cut), trim(text, cut, span.end))
-        return [replace(span, start=start, end=end) for start, end in ranges if start < end]
+        return [span._replace(start=start, end=end) for start, end in ranges if start < end]
 
     def _fitting_context(self, span: _Span, previous: _Span | None) -> str | None:
         """The passage's context, None when the passage is too long."""
-        if self.size(span.start, span.end) > span.limit:
+        size = self.size(span.start, span.end)
+        if size > span.limit:
             return None
-        context = self._context(span, previous)
-        apart = self.size(span.start, span.end) + self._tokens(context) + self.settings.reserved
+        context, length = self._context(span, previous)
+        apart = size + length + self.settings.reserved
         if apart + _SEAM <= self.settings.window:
             return context
         tokens = len(self.token_ends(context + self.document.text[span.start : span.end]))
@@ -160,17 +158,20 @@ class _Chunker:
     def _tokens(self, text: str) -> int:
         return len(self.token_ends(text)) if text else 0
 
-    def _context(self, span: _Span, previous: _Span | None) -> str:
-        """Heading path, table head and overlap, in front of the passage in what is embedded."""
+    def _context(self, span: _Span, previous: _Span | None) -> tuple[str, int]:
+        """Heading path, table head and overlap, in front of the passage in what is embedded, and their tokens."""
         text = self.document.text
         own = text[span.start : span.end if span.block.kind == "heading" else max(span.start, span.headed)]
-        path = self._path(span.block, own)[0]
+        path, length = self._path(span.block, own)
         extra = ""
         if span.block.header and span.start > span.headed:
             extra = span.block.header.rstrip("\n") + "\n"
         if self.settings.overlap and previous is not None and previous.block.headings == span.block.headings:
             extra += self._tail(text[previous.start : previous.end])
-        return shorten(path + extra, self._context_limit, self.token_ends) if extra else path
+        if not extra:
+            return path, length
+        context = shorten(path + extra, self._context_limit, self.token_ends)
+        return context, self._tokens(context)
 
     def _path(self, block: Block, own: str) -> tuple[str, int]:
         """Title and heading path as one line, without the headings in the passage's `own` text, and its tokens."""
@@ -230,7 +231,7 @@ def _passages(document: ParsedDocument, tokens: TokenMap, pieces: Sequence[tuple
             context=context,
             # A tokenizer that counts white space counts it with the passage it belongs to.
             tokens=tokens.count(
-                position if is_blank(before) else span.start, len(text) if is_blank(after) and after else span.end
+                position if is_blank(before) else span.start, len(text) if after and is_blank(after) else span.end
             ),
         )
         position, line = span.end, last_line

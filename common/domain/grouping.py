@@ -4,9 +4,8 @@ what follows it. Every choice looks at the neighbourhood only, so an edit moves 
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from common.domain.documents import Block, Dropped, ParsedDocument
 from common.domain.splitting import pick, trim
@@ -18,8 +17,7 @@ TINY: Final = 24
 _LED_IN: Final = frozenset({"code", "table"})
 
 
-@dataclass(frozen=True, slots=True)
-class Unit:
+class Unit(NamedTuple):
     """A block with the headings in front of it; `headed` is where the block's own text begins, `size` is in tokens, and
     `stretch` counts the dropped ranges before it: what they part is never joined again.
     """
@@ -82,6 +80,11 @@ def _pieces(document: ParsedDocument, dropped: Sequence[Dropped]) -> Iterator[tu
         position = block.start
         while passed < len(dropped) and dropped[passed].end <= position:
             passed += 1
+        if passed == len(dropped):
+            start, end = trim(text, position, block.end)
+            if start < end:
+                yield start, end, block, passed
+            continue
         place = passed
         while place < len(dropped) and dropped[place].start < block.end:
             start, end = trim(text, position, max(position, dropped[place].start))

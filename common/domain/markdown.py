@@ -73,13 +73,16 @@ class _Scanner:
 
     def run(self) -> None:
         starters = self._starters()
-        while self.at < len(self.text):
-            line = read_line(self.text, self.at)
-            if line.blank:
-                self._close()
-                self.at = line.end + 1
+        text, length = self.text, len(self.text)
+        while self.at < length:
+            # Every other line is empty, and is known for it without being read.
+            line = None if text[self.at] == "\n" else read_line(text, self.at)
+            if line is None or line.text == line.end:
+                if self.paragraph >= 0:
+                    self._close()
+                self.at = (line.end if line else self.at) + 1
                 continue
-            starter = self._indented if line.indent >= TAB else starters.get(self.text[line.text])
+            starter = self._indented if line.indent >= TAB else starters.get(text[line.text])
             end = starter(line) if starter else -1
             if end < 0:
                 if self.paragraph < 0:

@@ -28,7 +28,9 @@ class Gate:
 
 @dataclass(frozen=True, slots=True)
 class BaseRecord:
-    """One tenant. `live` answers, `writes_to` is what ingest fills; both change together with `gates` in one write."""
+    """One tenant. `live` answers, `writes_to` is what ingest fills; both change together with `gates` in one write.
+    `reconciled_at` is when a run over all bases last came to it.
+    """
 
     base: str
     live: str | None = None
@@ -36,6 +38,7 @@ class BaseRecord:
     gates: Mapping[str, Gate] = field(default_factory=dict)
     enabled: bool = True
     written_back: str = ""
+    reconciled_at: float = 0.0
     created_at: float = 0.0
 
 
@@ -169,11 +172,14 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Decision(Generic[T]):
-    """What a pure decision answers: its `value`, the records to store, and whether an answer may change by it."""
+    """What a pure decision answers: its `value`, the records to store, whether an answer may change by it, and the few
+    documents of the live generation that are stored in the same transaction.
+    """
 
     value: T
     held: Held
     raise_epoch: bool = False
+    documents: tuple[DocumentRecord, ...] = ()
 
 
 def capped(warnings: tuple[str, ...]) -> tuple[str, ...]:

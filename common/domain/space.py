@@ -7,6 +7,8 @@ from typing import Final, Literal
 from common.domain.objects import digest
 
 FINGERPRINT_DIGITS: Final = 12
+CHUNKING_VERSION: Final = 1
+"""Part of the fingerprint: raised whenever the same document would be cut differently."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, ParamSpec, TypeVar
 
 from common.domain.chunking import ChunkSettings, chunk
 from common.domain.coverage import coverage
@@ -16,6 +16,8 @@ from common.ports import Catalog, Clock, VectorIndex
 from common.stages.points import Draft, document_record, drafts
 from common.stages.spaces import Target
 
+P = ParamSpec("P")
+T = TypeVar("T")
 Vector = tuple[float, ...] | None
 BATCH: Final = 32
 """Points per upsert; between two of them the lease is read again."""
@@ -47,9 +49,17 @@ class Filling:
     new_passages: int = 0
     embedded_tokens: int = 0
     timings_ms: dict[str, float] = field(default_factory=dict)
+    """By stage; what is done for the sake of writing, the lease read before it included, counts as `write`."""
 
     def took(self, name: str, since: float) -> None:
         self.timings_ms[name] = round(self.timings_ms.get(name, 0.0) + (time.perf_counter() - since) * 1000, 2)
+
+    def timed(self, name: str, work: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
+        """The work's result; what it took is added to that stage."""
+        since = time.perf_counter()
+        result = work(*args, **named)
+        self.took(name, since)
+        return result
 
     def fill(self, parsed: Parsed, target: Target) -> Filled:
         """Write every passage of the object into one collection; nobody sees it before the publish."""
@@ -77,8 +87,8 @@ class Filling:
             if start:
                 self.end_slice(done, len(made))
             self._embed([d for d in batch if d.identity not in vectors], vectors, target)
-            self.keep_lease(done, len(made))
             since = time.perf_counter()
+            self.keep_lease(done, len(made))
             points = [Point(d.id, vectors.get(d.identity), d.lexical, d.payload) for d in batch]
             try:
                 self.index.upsert(self.change.ref.base, target.collection, points)
@@ -87,8 +97,8 @@ class Filling:
             done += len(batch)
             self.took("write", since)
             self.step("upsert")
-        self.keep_lease(done, len(made))
         since = time.perf_counter()
+        self.keep_lease(done, len(made))
         self.index.flush()
         self.took("write", since)
 

@@ -33,6 +33,7 @@ from common.stages.quota import Quota
 from common.stages.shared_ids import shared_id_warnings
 from common.stages.spaces import Spaces
 from common.stages.sweeping import Sweeping
+from common.stages.touched import with_successor
 
 PROGRESS_SECONDS: Final = 1.0
 """How often progress is written at most, which is also well under the time after which a lease must be renewed."""
@@ -66,6 +67,9 @@ def ingest(change: ObjectChange, ports: IngestPorts) -> Verdict | None:
     ignored = ignored_name(change.ref.name)
     if ignored:
         return None if change.removes else _skip(change, ports, ignored)
+    if change.removes and change.overwritten_by is None:
+        change = with_successor(change, ports.store)
+        ports.step("asked")
     return _Attempt(change, ports).run()
 
 
@@ -161,17 +165,24 @@ class _Attempt:
         parsed = self._parse(data)
         self.ports.quota.check_documents(self.change.ref, len(parsed.documents))
         for _ in range(3):
-            targets = self.ports.spaces.writing(self.change.ref.base)
+            targets = self.filling.timed("write", self.ports.spaces.writing, self.change.ref.base)
             filled = [self.filling.fill(parsed, target) for target in targets]
             documents = filled[0].documents
-            warnings = (*parsed.warnings, *filled[0].warnings, *shared_id_warnings(self.ports.catalog, documents))
-            self.ports.catalog.put_documents(self.change.ref, self.change.generation, documents)
+            warnings = (*parsed.warnings, *filled[0].warnings, *self.filling.timed("write", self._list, documents))
             self.ports.step("documents")
-            result = self._result(documents, warnings, len(data))
             wrote = tuple(target.collection for target in targets)
-            if self._publish(wrote, result) != "rewrite":
+            if self._publish(wrote, self._result(documents, warnings, len(data))) != "rewrite":
                 return
         raise Busy(f"the collections of base {self.change.ref.base} keep changing")
+
+    def _list(self, documents: tuple[DocumentRecord, ...]) -> tuple[str, ...]:
+        """Put the documents into the catalog, but for a single one, which comes with the publish; answers what is to be
+        said of ids that others have too.
+        """
+        shared = shared_id_warnings(self.ports.catalog, documents)
+        if len(documents) > 1:
+            self.ports.catalog.put_documents(self.change.ref, self.change.generation, documents)
+        return shared
 
     def _read(self) -> bytes:
         since = time.perf_counter()
@@ -188,9 +199,7 @@ class _Attempt:
         return data
 
     def _parse(self, data: bytes) -> Parsed:
-        since = time.perf_counter()
-        parsed = self.ports.parser.parse(data, self.change.ref.name)
-        self.filling.took("parse", since)
+        parsed = self.filling.timed("parse", self.ports.parser.parse, data, self.change.ref.name)
         self.ports.step("parse")
         return parsed
 
@@ -232,6 +241,7 @@ class _Attempt:
             size=size,
             timings_ms=self.filling.timings_ms,
             warnings=warnings,
+            rows=listed if len(listed) == 1 else (),
         )
 
     def _publish(self, wrote: tuple[str, ...], result: Result) -> Verdict:
@@ -240,15 +250,6 @@ class _Attempt:
         return self._require(verdict)
 
     def _remove(self) -> None:
-        """Take the removed generation out, unless the bucket says that it holds this one or a newer one (RULES 3)."""
-        change = self.change
-        newer = change.overwritten_by
-        if newer is None:
-            current = self.ports.store.stat(change.ref)
-            newer = current.generation if current else None
-        self.ports.step("asked")
-        if newer is not None and newer >= change.generation:
-            raise Superseded(change.ref.key)
         self._require(self._transact(fencing.remove, self.token, self.ports.clock.now()))
         self.ports.step("removed")
 

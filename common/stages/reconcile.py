@@ -1,4 +1,6 @@
-"""Drift between the bucket, the catalog and the index of one base: what it is, and the events that mend it."""
+"""Drift between the bucket, the catalog and the index of a base: what it is, and the events that mend it; of one base,
+or of many in turn.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -16,6 +18,8 @@ MASS: Final = 20
 """A base of more objects than this loses more than half of them only with a yes (RULES 5)."""
 QUEUED_SECONDS: Final = 600.0
 """A job that waits longer than this lost its event."""
+ROUND_SECONDS: Final = 90.0
+"""How long a run over many bases begins another one: well under what a caller waits for an answer."""
 KINDS: Final = ("missing", "stale", "orphaned", "duplicated", "half_indexed", "stuck", "alias", "foreign")
 
 
@@ -35,6 +39,18 @@ class Drift:
         """Counts by kind and the details."""
         counts = {kind: sum(detail["kind"] == kind for detail in self.details) for kind in KINDS}
         return {**counts, "details": self.details}
+
+
+@dataclass(slots=True)
+class Round:
+    """A run over many bases: the counts of each by kind, what each that failed failed by, those that were left for the
+    next run, and how much lies beside the bases.
+    """
+
+    counts: dict[str, dict[str, Any]] = field(default_factory=dict)
+    failures: dict[str, Exception] = field(default_factory=dict)
+    left: list[str] = field(default_factory=list)
+    foreign: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +86,39 @@ class Reconcile:
         self._repair(drift, base, stored, known, yes=yes)
         told = self.tell(base)
         return {**drift.body(), **({"writeback_status": told.status, "writeback_error": told.error} if told else {})}
+
+    def run_all(self, allowed: Callable[[str], bool], *, repair: bool, yes: bool) -> Round:
+        """Every base of the bucket or the catalog that is `allowed`, the one that has waited longest first; one that
+        fails holds up no other. Raises Unavailable when it cannot be told which bases there are.
+        """
+        ends = self.clock.now() + ROUND_SECONDS
+        waiting = [base for base in self._longest_waiting_first() if allowed(base)]
+        # What lies beside the bases is looked up once, not once for each.
+        found, alone = Round(foreign=len(self.foreign())), replace(self, foreign=list)
+        while waiting and self.clock.now() < ends:
+            base = waiting.pop(0)
+            try:
+                self._turn_of(base)
+                body = alone.run(base, repair=repair, yes=yes)
+            except Exception as error:  # noqa: BLE001 - told with the base's name by whoever asked for the run
+                if not (isinstance(error, Refused) and error.code == "NO_BASE"):
+                    found.failures[base] = error
+            else:
+                found.counts[base] = {name: told for name, told in body.items() if name not in {"details", "foreign"}}
+        found.left = waiting
+        return found
+
+    def _longest_waiting_first(self) -> list[str]:
+        came = {record.base: record.reconciled_at for record in self.catalog.bases()}
+        came = {**dict.fromkeys(self.store.bases(), 0.0), **came}
+        return sorted(came, key=lambda base: (came[base], base))
+
+    def _turn_of(self, base: str) -> None:
+        """Note that its turn has come, before it takes it: one that fails or never ends is not the next one again."""
+        now = self.clock.now()
+        self.catalog.update_base(
+            base, lambda known: (replace(known, reconciled_at=now) if known else None, None), raise_epoch=False
+        )
 
     def _compare(self, drift: Drift, name: str, stored: int | None, known: ObjectRecord | None) -> None:
         """One object of the bucket against what the catalog knows of it."""
@@ -111,9 +160,10 @@ class Reconcile:
         now = self.clock.now()
         leases = [owner.lease for owner in known.values() if owner.lease is not None]
         held = {lease.job_id for lease in leases if lease.expires_at > now}
-        left = sorted({lease.job_id for lease in leases} - held)
+        left = {lease.job_id for lease in leases} | {_last_job(owner) for owner in known.values()}
         waiting = [job for state in ("queued", "processing") for job in self.catalog.jobs(base, state=state)]
-        ended = [job for job in (self.catalog.job(base, job_id) for job_id in left) if job and job.terminal]
+        jobs = (self.catalog.job(base, job_id) for job_id in sorted(left - held - {""}))
+        ended = [job for job in jobs if job and job.terminal and not job.finished]
         for job in [*waiting, *ended]:
             if job.job_id not in held and now - job.updated_at > QUEUED_SECONDS:
                 why = f"job {job.job_id} is {job.state} and nobody works on it"
@@ -156,6 +206,13 @@ class Reconcile:
         self.announce(change)
 
 
+def _last_job(owner: ObjectRecord) -> str:
+    """The job that published the object's answer or its removal: killed behind that, it still has to sweep and tell."""
+    if owner.live is None and owner.tombstone:
+        return ObjectChange("delete", owner.ref, owner.tombstone).job_id
+    return owner.live_job
+
+
 def _left_over(owner: ObjectRecord, generation: int) -> bool:
     """Whether that version is not on its way in. A worker that is slow may still publish it, even past its lease."""
     return is_settled_past(owner, generation) or owner.state not in {"queued", "processing"}
@@ -164,4 +221,5 @@ def _left_over(owner: ObjectRecord, generation: int) -> bool:
 def _reopened(held: Held, change: ObjectChange, now: float) -> Decision[Verdict]:
     job = held.job or JobRecord(change.job_id, change.ref, change.generation, change.removes, created_at=now)
     fresh = JobRecord(job.job_id, job.ref, job.generation, job.removal, created_at=job.created_at, updated_at=now)
-    return Decision("started", replace(held, job=fresh))
+    # The object's record is what a base of which only the bucket knows is listed by, until the event has come.
+    return Decision("started", replace(held, object=held.object or ObjectRecord(change.ref), job=fresh))

@@ -1,7 +1,7 @@
 """Which collection a base writes to and answers from, in which vector space, with which model."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -118,10 +118,15 @@ class Spaces:
         return self.catalog.update_base(base, settle, raise_epoch=True)
 
 
-def canaries_differ(record: CollectionRecord, embedder: Embedder) -> str | None:
-    """What is wrong with the model by the collection's canaries (RULES 18), or None when all agree."""
+def canaries_differ(
+    record: CollectionRecord, embedder: Embedder, known: Mapping[str, Sequence[float]] | None = None
+) -> str | None:
+    """What is wrong with the model by the collection's canaries (RULES 18), or None when all agree. `known` are vectors
+    that the model gave for some of the texts already.
+    """
     for text, expected in record.canaries:
-        cosine = _cosine(expected, embedder.embed_query(text))
+        vector = (known or {}).get(text) or embedder.embed_query(text)
+        cosine = _cosine(expected, vector)
         if cosine < CANARY_COSINE:
             return (
                 f"model {embedder.space.model} no longer gives the vectors of collection {record.name} "

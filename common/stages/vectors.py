@@ -8,10 +8,11 @@ from typing import Final
 
 from common.domain.errors import DocumentError, EmbeddingInvalid, FicharioError, Transient, Unavailable
 from common.domain.records import BaseRecord, CollectionRecord
+from common.domain.space import EmbeddingSpace
 from common.ports import AnswerCache, Embedder
 from common.stages.caching import SingleFlight
 from common.stages.patience import Patience
-from common.stages.spaces import Spaces, canaries_differ
+from common.stages.spaces import CANARIES, Spaces, canaries_differ
 
 Vector = tuple[float, ...]
 _NUMBER_BYTES: Final = 8
@@ -32,6 +33,7 @@ class QuestionVectors:
         self._flights: SingleFlight[tuple[Vector, int]] = SingleFlight()
         self._confirmed: dict[str, Embedder] = {}
         self._refused: dict[str, str] = {}
+        self._canaries: dict[EmbeddingSpace, dict[str, Vector]] = {}
 
     def of(self, record: BaseRecord, collection: CollectionRecord, text: str) -> tuple[Vector, int, bool]:
         """The question's unit vector in the collection's space, its tokens, and whether it was embedded now.
@@ -49,6 +51,11 @@ class QuestionVectors:
         except (Transient, DocumentError) as error:
             raise NoVector(_sentence(error)) from error
         return (*answered, not shared)
+
+    def warm(self, embedder: Embedder) -> None:
+        """Have the model say its canaries before the first question needs them. Repeatable."""
+        if embedder.fit and embedder.space not in self._canaries:
+            self._canaries[embedder.space] = {text: tuple(embedder.embed_query(text)) for text in CANARIES}
 
     def _embed(self, record: BaseRecord, collection: CollectionRecord, text: str, key: Hashable) -> tuple[Vector, int]:
         # Whoever waited for this while an equal question was answered finds it here.
@@ -70,7 +77,7 @@ class QuestionVectors:
         _, embedder, warning = self._spaces.answering(record)
         if embedder is None:
             raise Unavailable(warning)
-        differs = canaries_differ(collection, embedder)
+        differs = canaries_differ(collection, embedder, self._canaries.get(embedder.space))
         if differs:
             self._refused[collection.name] = differs
             raise Unavailable(differs)

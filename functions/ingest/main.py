@@ -4,17 +4,25 @@ An HTTP target: a CloudEvent one tells nothing of health, answers 500 where Busy
 without data, which then comes back for ever.
 """
 
+from functools import lru_cache
+
 import functions_framework
 from flask import Request
 from werkzeug.wrappers import Response
 
 from common.bootstrap import check_process, process_runtime
+from common.boundary import Router
 from functions.ingest.handle import router
 
-check_process(working=True)
+check_process()
+
+
+@lru_cache(maxsize=1)
+def _serving() -> Router:
+    return router(process_runtime())
 
 
 @functions_framework.http
 def ingest(request: Request) -> Response:
     """Take one event: 200 acknowledges it, anything else has it delivered again."""
-    return router(process_runtime())(request)
+    return _serving()(request)

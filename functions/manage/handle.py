@@ -1,11 +1,17 @@
-"""The manage function's routes: upload, listings, jobs, delete, reset. Knows nothing of where it runs."""
+"""The manage function's routes: upload, listings, jobs, delete, reset, reconcile. Knows nothing of where it runs."""
+
+import uuid
+from typing import Any
 
 from werkzeug.wrappers import Response
 
-from common.boundary import Call, Route, Router, answer, json_body
+from common.boundary import Call, Endpoint, Route, Router, answer, json_body, problem_of
+from common.domain.errors import FicharioError, Refused
+from common.logs import log_event
 from common.paging import decode_page, encode_cursor
 from common.runtime import Runtime
 from common.stages.listing import gate_view, iso
+from common.stages.reconcile import KINDS, Round
 from functions.manage.decode import decode_repair, decode_signing, decode_state, decode_upload, position
 
 BASE = "/v1/bases/<base>"
@@ -13,7 +19,7 @@ BASE = "/v1/bases/<base>"
 
 def router(runtime: Runtime) -> Router:
     """The manage function over one runtime."""
-    routes = [*_files(runtime), *_jobs(runtime), *_base(runtime)]
+    routes = [*_files(runtime), *_jobs(runtime), *_base(runtime), Route("POST", "/v1/reconcile", _all(runtime), None)]
     return Router(routes, runtime.authenticate, runtime.ready)
 
 
@@ -85,3 +91,55 @@ def _base(runtime: Runtime) -> list[Route]:
         Route("POST", f"{BASE}/reconcile", reconcile, "admin"),
         Route("POST", f"{BASE}/calibrate", calibrate, "admin"),
     ]
+
+
+def _all(runtime: Runtime) -> Endpoint:
+    """Reconcile of every base that the caller may administer, as a schedule asks for it: one failure is told with its
+    base and is none of the request.
+    """
+
+    def reconcile(call: Call) -> Response:
+        if not call.identity.holds("admin"):
+            raise Refused(403, "FORBIDDEN", "This identity may administer no base.")
+        wanted = decode_repair(json_body(call.request) if call.request.content_length else {})
+        run_all = runtime.reconcile.run_all
+        found = run_all(lambda base: call.identity.allows(base, "admin"), repair=wanted.repair, yes=wanted.yes)
+        fitted = _fit(runtime, call, found) if wanted.repair and not found.left else []
+        return answer({**_encode_round(found), "fitted": fitted})
+
+    return reconcile
+
+
+def _fit(runtime: Runtime, call: Call, found: Round) -> list[str]:
+    """The bases whose gates were due and are fitted now: in the cloud nothing else is idle enough to do it (RULES 16).
+    One that fails is told beside those that could not be reconciled.
+    """
+    fitted = []
+    for base in runtime.gate_fit.due():
+        if not call.identity.allows(base, "admin"):
+            continue
+        try:
+            runtime.gate_fit.run(base)
+        except FicharioError as error:
+            found.failures.setdefault(base, error)
+        else:
+            fitted.append(base)
+    return fitted
+
+
+def _encode_round(found: Round) -> dict[str, Any]:
+    """Sums by kind, then the bases one by one; a base's details are told by its own route."""
+    sums = {kind: sum(counts.get(kind, 0) for counts in found.counts.values()) for kind in KINDS}
+    return {
+        **sums,
+        "foreign": found.foreign,
+        "bases": [{"base": base, **counts} for base, counts in found.counts.items()],
+        "errors": [_failed(base, error) for base, error in found.failures.items()],
+        "left": found.left,
+    }
+
+
+def _failed(base: str, error: Exception) -> dict[str, str]:
+    problem = problem_of(error, uuid.uuid4().hex).get_json()
+    log_event("not reconciled", base=base, reason=problem["code"])
+    return {"base": base, "code": problem["code"], "detail": problem["detail"]}

@@ -5,12 +5,12 @@ from dataclasses import replace
 
 from werkzeug.wrappers import Response
 
+from common.asking import Asking
 from common.boundary import Call, Route, Router, answer, json_body
 from common.domain.errors import Refused
 from common.domain.gate import disabled
 from common.domain.search import Answer
 from common.logs import log_event
-from common.runtime import Asking
 from functions.query import reading
 from functions.query.decode import decode_search, decode_several
 from functions.query.encode import encode_answer

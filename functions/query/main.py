@@ -1,16 +1,25 @@
 """Entry point of the query function under functions-framework."""
 
+from functools import lru_cache
+
 import functions_framework
 from flask import Request
 from werkzeug.wrappers import Response
 
-from common.bootstrap import check_process, process_asking
-from functions.query.handle import router
+from common.bootstrap_query import process_asking, start_process
 
-check_process(working=False)
+start_process()
+
+from common.boundary import Router  # noqa: E402 - imported while the model is loaded
+from functions.query.handle import router  # noqa: E402 - see above
+
+
+@lru_cache(maxsize=1)
+def _serving() -> Router:
+    return router(process_asking())
 
 
 @functions_framework.http
 def query(request: Request) -> Response:
     """Answer one HTTP request."""
-    return router(process_asking())(request)
+    return _serving()(request)

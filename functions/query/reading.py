@@ -5,11 +5,11 @@ from typing import Any, Final
 
 from werkzeug.wrappers import Response
 
+from common.asking import Asking
 from common.boundary import Call, Route, answer
 from common.domain.errors import Refused
 from common.domain.objects import digest
 from common.paging import decode_page, encode_cursor
-from common.runtime import Asking
 from common.stages.reading import CARD_TOKENS
 
 MAX_CARD_TOKENS: Final = 100_000

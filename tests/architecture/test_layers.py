@@ -73,7 +73,8 @@ def test_the_domain_and_the_ports_stand_on_the_standard_library():
 
 
 def test_only_the_composition_root_and_the_entry_points_name_adapters_outside_their_layer():
-    wiring = {"common/bootstrap.py", "common/runtime.py", "common/loading.py", "common/reading.py"}
+    roots = ("asking", "bootstrap", "bootstrap_query", "loading", "reading", "runtime")
+    wiring = {f"common/{root}.py" for root in roots}
     named = {
         _name(path)
         for path in PRODUCT

@@ -1,4 +1,6 @@
-"""A machine of its own for every test that asks for one."""
+"""What many flows ask for: a machine of their own, and what was logged."""
+
+import logging
 
 import pytest
 
@@ -10,3 +12,26 @@ def machine(tmp_path):
     opened = OneMachine(tmp_path)
     yield opened
     opened.runtime.close()
+
+
+class Lines(logging.Handler):
+    """Keeps what is logged."""
+
+    def __init__(self):
+        super().__init__()
+        self.records = []
+
+    def emit(self, record):
+        self.records.append(record)
+
+
+@pytest.fixture
+def logged():
+    """The records of our own loggers, from INFO on."""
+    logger, lines = logging.getLogger("fichario"), Lines()
+    level = logger.level
+    logger.addHandler(lines)
+    logger.setLevel("INFO")
+    yield lines.records
+    logger.removeHandler(lines)
+    logger.setLevel(level)

@@ -13,7 +13,8 @@ from common.adapters.hashing_embedder import HashingEmbedder
 from common.adapters.plain_parser import PlainParser
 from common.adapters.s3.calls import connect
 from common.adapters.s3_objects import S3ObjectStore
-from common.bootstrap import cloud_asking, cloud_runtime
+from common.bootstrap import cloud_runtime
+from common.bootstrap_query import cloud_asking
 from common.domain.errors import Misconfigured
 from common.domain.objects import ObjectRef
 from common.settings import read_settings

@@ -1,7 +1,6 @@
 """Ingest as its broker sees it: what is acknowledged, what comes again, and that one change holds up no other."""
 
 import json
-import logging
 from dataclasses import replace
 from pathlib import Path
 
@@ -66,28 +65,6 @@ def states(machine):
     return {job.ref.name: job.state for job in machine.catalog.jobs(BASE)}
 
 
-class Lines(logging.Handler):
-    """Keeps what is logged."""
-
-    def __init__(self):
-        super().__init__()
-        self.records = []
-
-    def emit(self, record):
-        self.records.append(record)
-
-
-@pytest.fixture
-def logged():
-    logger, lines = logging.getLogger("fichario"), Lines()
-    level = logger.level
-    logger.addHandler(lines)
-    logger.setLevel("INFO")
-    yield lines
-    logger.removeHandler(lines)
-    logger.setLevel(level)
-
-
 def test_an_instance_that_is_being_stopped_takes_no_event_and_begins_nothing(machine):
     machine.stopping.append(True)
     refused = send(machine, batch("um"))
@@ -127,7 +104,7 @@ def test_a_fault_of_ours_in_one_change_keeps_no_other_from_its_end(machine, logg
     machine.put("dois", content("dois", 2, 1))
     machine.mail.clear()
     assert send(machine, batch("um", "dois")).status_code == 503
-    assert [line.error_type for line in logged.records if line.getMessage() == "a change of a batch failed"] == [
+    assert [line.error_type for line in logged if line.getMessage() == "a change of a batch failed"] == [
         "ZeroDivisionError"
     ]
 
@@ -155,16 +132,14 @@ def test_an_event_of_an_object_that_is_gone_is_acknowledged(machine, logged):
     machine.store.delete(ObjectRef(BASE, "um.md"), machine.store.stat(ObjectRef(BASE, "um.md")).generation)
     assert send(machine, batch("um")).status_code == 200
     assert states(machine) == {}
-    assert [line.reason for line in logged.records if line.getMessage() == "ignored"] == [
-        "the object is not in the bucket"
-    ]
+    assert [line.reason for line in logged if line.getMessage() == "ignored"] == ["the object is not in the bucket"]
 
 
 @pytest.mark.parametrize("name", ["s3-sns-confirmation", "s3-test-event", "s3-tagging", "s3-put"])
 def test_what_calls_for_no_work_is_acknowledged_and_logged(machine, logged, name):
     assert send(machine, json.loads((EVENTS / f"{name}.json").read_text(encoding="utf-8"))).status_code == 200
     assert states(machine) == {}
-    (line,) = [line for line in logged.records if line.getMessage() == "ignored"]
+    (line,) = [line for line in logged if line.getMessage() == "ignored"]
     assert line.reason
     assert ("https://sns." in line.reason) is (name == "s3-sns-confirmation")
 

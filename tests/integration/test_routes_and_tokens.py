@@ -128,13 +128,17 @@ def test_another_bases_admin_is_refused_on_every_route_of_this_one(machine, rout
         if scope is not None:
             assert refused(machine, routers, method, path, OTHER) == {403}, (method, path)
     assert send(routers, "GET", "/v1/bases", OTHER).json == {"bases": []}
+    before = state(machine)
+    everywhere = send(routers, "POST", "/v1/reconcile", OTHER, b'{"repair": true, "yes": true}', BODIES[0][1]).json
+    assert (everywhere["bases"], everywhere["errors"], everywhere["left"]) == ([], [], [])
+    assert state(machine) == before
 
 
 @pytest.mark.parametrize(("held", "lacks"), [("read", {"write", "admin"}), ("write", {"admin"})])
 def test_a_scope_opens_no_route_that_asks_for_more(machine, routers, held, lacks):
     wanting = [(method, path) for method, path, scope in asked(machine, routers) if scope in lacks]
     assert len(wanting) >= len(lacks)
-    for method, path in wanting:
+    for method, path in [*wanting, ("POST", "/v1/reconcile")]:
         assert refused(machine, routers, method, path, SCOPES[held]) == {403}, (method, path)
 
 
@@ -145,6 +149,7 @@ SCOPE_OF = {
     ("DELETE", "/v1/bases/<base>"): "admin",
     ("POST", "/v1/bases/<base>/reconcile"): "admin",
     ("POST", "/v1/bases/<base>/calibrate"): "admin",
+    ("POST", "/v1/reconcile"): None,
     ("GET", "/v1/bases"): None,
     ("POST", "/v1/search"): None,
 }

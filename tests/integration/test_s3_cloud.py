@@ -156,3 +156,18 @@ def test_a_lost_event_is_found_and_mended_by_reconcile(deployed):
     assert {deployed.told_by_topic()[:2] for _ in range(2)} == {("finalize", "dois.md"), ("delete", "um.md")}
     deployed.told_by_s3("um")
     deployed.check({"dois": (1, 1)})
+
+
+def test_every_base_is_mended_by_one_request(deployed):
+    deployed.put("um", content("um", 1, 1))
+    deployed.told_by_s3("um")
+    deployed.client.put_object(Bucket=deployed.bucket, Key="globex/um.md", Body=content("um", 1, 1))
+    deployed.client.put_object(Bucket=deployed.bucket, Key="Fotos/a.jpg", Body=b"x")
+    told = deployed.post(deployed.manage, "/v1/reconcile", {"repair": True})
+    assert [(row["base"], row["missing"]) for row in told["bases"]] == [(BASE, 0), ("globex", 1)]
+    assert (told["missing"], told["foreign"], told["errors"], told["left"]) == (1, 1, [], [])
+    assert deployed.told_by_topic() == ("finalize", "um.md", 1)
+    assert whole(deployed.runtime.answers, "um", "globex") == (1, 1)
+    told = deployed.post(deployed.manage, "/v1/reconcile", {})
+    assert [(row["base"], row["missing"]) for row in told["bases"]] == [("globex", 0), (BASE, 0)]
+    assert deployed.runtime.catalog.base(BASE).reconciled_at > deployed.runtime.catalog.base(BASE).created_at

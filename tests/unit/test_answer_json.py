@@ -43,7 +43,7 @@ ANSWER = replace(
     Answer((), disabled(), "hybrid"),
     passages=(
         AnswerPassage(
-            "id", "texto ção\ud800", 1.5, None, 0.25, ("a",), "acme", "s.md", "t", (), None, (1, 2), "d", 7, True
+            "id", "texto ção\ud800", 1.5, None, 0.25, ("a",), "acme", "s.md", "t", (), None, (1, 2), "d", 7, True, 1.5
         ),
     ),
     warnings=("one",),

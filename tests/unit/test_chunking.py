@@ -44,6 +44,11 @@ def opening(text):
     return [1, 1, 1, *words(text)] if text else []
 
 
+def clinging(text):
+    """One that reads a single line end between two words as twelve tokens."""
+    return sorted([*words(text), *(end for match in re.finditer(r"\w\n\w", text) for end in [match.end() - 1] * 12)])
+
+
 TOKENIZERS = [words, letters, pieces]
 
 
@@ -175,6 +180,15 @@ def test_a_scrap_with_nothing_before_it_joins_what_follows():
 def test_what_is_embedded_is_measured_and_not_its_parts():
     passages = chunk(plain(prose(2000)), NARROW, opening)
     assert max(len(opening(p.embedded)) for p in passages) in range(60, 125)
+
+
+@pytest.mark.parametrize(("names", "overlap"), [(18, 0), (6, 8)])
+def test_what_meets_its_context_still_fits(names, overlap):
+    """Paragraphs up to the room that is left beside their context, which takes more tokens where the two meet."""
+    for tokens in range(90, 125):
+        text = f"# {' '.join(f'nome{n}' for n in range(names))}\n\n{prose(tokens)}\n\n{prose(tokens, 1)}"
+        passages = chunk(markdown(text), ChunkSettings(0, overlap, 128, 4), clinging)
+        assert max(len(clinging(p.embedded)) for p in passages) <= 124
 
 
 def test_a_long_paragraph_is_cut_between_sentences():

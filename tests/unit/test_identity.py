@@ -34,6 +34,18 @@ def test_no_identity_opens_a_base_without_name(bases, scope):
     assert not Identity(bases, {"*": "admin", "": "admin"}).allows("", scope)
 
 
+@given(
+    st.none() | st.frozensets(st.sampled_from(["agency", "rival"])),
+    st.dictionaries(st.sampled_from(["*", "agency", "third"]), st.sampled_from(SCOPES)),
+    st.sampled_from(SCOPES),
+)
+def test_an_identity_holds_what_it_may_do_on_one_base_at_least(bases, scopes, wanted):
+    identity = Identity(bases, scopes)
+    assert identity.holds(wanted) is any(
+        identity.allows(base, wanted) for base in ("agency", "rival", "third", "yet-unknown")
+    )
+
+
 def test_an_identity_without_bases_opens_none():
     assert not Identity(frozenset(), {"*": "admin"}).allows("agency", "read")
 

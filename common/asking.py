@@ -1,0 +1,168 @@
+"""What the query function uses, wired from the adapters of one place to run: no bucket, no parser, nothing that writes.
+Chooses nothing of the place itself, and imports nothing that a question does not need.
+"""
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any, Final
+
+from common.adapters.process_cache import ProcessCache
+from common.domain.lexical import LEXICAL_VERSION
+from common.domain.records import Gate
+from common.domain.space import CHUNKING_VERSION, Chunking, EmbeddingSpace, LexicalSpace
+from common.identity import Authenticate, loopback_only
+from common.loading import Models
+from common.models import gate_constants
+from common.ports import AnswerCache, Catalog, Clock, Reranker, VectorIndex
+from common.settings import Settings
+from common.stages.addressing import Addressing
+from common.stages.answers import Answers, at_once
+from common.stages.caching import EpochMemory, Epochs
+from common.stages.candidates import Candidates
+from common.stages.contents import Library
+from common.stages.listing import Listing
+from common.stages.neighbourhood import Neighbourhood, Within
+from common.stages.patience import Patience
+from common.stages.reading import Reading
+from common.stages.rerank import Reordering
+from common.stages.search import Searcher
+from common.stages.several import SeveralBases
+from common.stages.spaces import Spaces
+from common.stages.vectors import QuestionVectors
+
+MEGABYTE: Final = 2**20
+ANY_BASE: Final = "readyz"
+"""Whose collections are asked for where only the answer counts."""
+_log = logging.getLogger("fichario.cache")
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """What is needed to answer questions: no bucket, no parser, nothing that writes."""
+
+    settings: Settings
+    clock: Clock
+    catalog: Catalog
+    index: VectorIndex
+    spaces: Spaces
+    answers: Answers
+    several: SeveralBases
+    listing: Listing
+    reading: Reading
+    authenticate: Authenticate
+    ready: Callable[[], Mapping[str, Any]]
+    close: Callable[[], None]
+
+
+def asking(
+    settings: Settings,
+    clock: Clock,
+    catalog: Catalog,
+    index: VectorIndex,
+    models: Models,
+    close: Callable[[], None],
+    within: Within = at_once,
+) -> Asking:
+    """The query side. `within` bounds a look-up where the catalog and the index are other machines."""
+    spaces = Spaces(
+        catalog=catalog,
+        index=index,
+        clock=clock,
+        template=settings.kb_collection_template,
+        configured=models.configured,
+        chunking=lambda embedder: Chunking(
+            CHUNKING_VERSION, settings.kb_chunk_tokens, settings.kb_chunk_overlap, embedder.window
+        ),
+        lexical=LexicalSpace(LEXICAL_VERSION, settings.kb_normalize),  # type: ignore[arg-type]  # Settings checked it
+        find=models.find,
+        gate=_shipped_gate,
+    )
+    cache, vector_cache = _caches(settings, clock)
+    patience = Patience("the embedding model", settings.kb_deadline_seconds / 2)
+    vectors = QuestionVectors(vector_cache, spaces, patience)
+    searcher = Searcher(catalog, index, spaces, Candidates(catalog, index, EpochMemory()), vectors)
+    epochs = Epochs(catalog, clock, settings.kb_epoch_ttl)
+    addressing, library = Addressing(catalog, index), Library(catalog)
+    reading = Reading(catalog, index, addressing, library, searcher.view, _bucket_path(settings))
+    reordering, neighbourhood = Reordering(_reranker(settings)), Neighbourhood(reading.related, within)
+    answers = Answers(searcher, epochs, cache, reordering, settings.kb_deadline_seconds, within, neighbourhood)
+    return Asking(
+        settings=settings,
+        clock=clock,
+        catalog=catalog,
+        index=index,
+        spaces=spaces,
+        answers=answers,
+        several=SeveralBases(answers),
+        listing=Listing(catalog, addressing, library, searcher.view),
+        reading=reading,
+        authenticate=authenticate(settings, clock),
+        ready=lambda: _readiness(models, catalog, index, vectors),
+        close=close,
+    )
+
+
+def _caches(settings: Settings, clock: Clock) -> tuple[AnswerCache, AnswerCache]:
+    """Where answers and question vectors are kept: in the process, and where REDIS_URL is set shared by instances."""
+    ttl = settings.kb_cache_ttl
+    near = ProcessCache(clock, ttl, settings.kb_cache_max_mb * MEGABYTE)
+    if not settings.redis_url:
+        return near, near
+    from common.adapters.layered_cache import LayeredCache  # noqa: PLC0415 - only who shares pays for the client
+    from common.adapters.redis_cache import RedisCache, connect  # noqa: PLC0415 - see above
+    from common.domain.answer_json import ANSWERS, QUESTION_VECTORS  # noqa: PLC0415 - see above
+    from common.domain.shared_keys import shared_prefix  # noqa: PLC0415 - see above
+
+    def report(error: str) -> None:
+        _log.warning("the shared cache fails", extra={"error_type": error})
+
+    far = RedisCache(connect(settings.redis_url), shared_prefix(settings.shown(), version("fichario")), ttl, report)
+    return LayeredCache(near, far, ANSWERS, clock, ttl), LayeredCache(near, far, QUESTION_VECTORS, clock, ttl)
+
+
+def _bucket_path(settings: Settings) -> str:
+    """Where the files come from. Of a folder only the name: its whole path would tell whose machine this is."""
+    if settings.kb_mode == "local":
+        return settings.bucket.absolute().name
+    return f"{settings.cloud_bucket.provider}://{settings.cloud_bucket.name}"
+
+
+def _readiness(models: Models, catalog: Catalog, index: VectorIndex, vectors: QuestionVectors) -> dict[str, Any]:
+    """What a ready function says of itself. Raises Misconfigured or Unavailable for what is not there."""
+    embedder, bases = models.configured(), catalog.bases()
+    vectors.warm(embedder)
+    index.collections(ANY_BASE)
+    return {"model": embedder.space.model, "bases": len(bases)}
+
+
+def authenticate(settings: Settings, clock: Clock) -> Authenticate:
+    """Who may ask, as KB_AUTH says. The libraries of signed tokens are imported only where tokens are read."""
+    if settings.kb_auth == "none":
+        return loopback_only
+    from common.adapters.jose.keys import RemoteKeys, SecretKey  # noqa: PLC0415 - see above
+
+    if settings.kb_auth == "iam":
+        from common.adapters.iam_identity import GOOGLE_KEYS, IamIdentity, read_grants  # noqa: PLC0415 - see above
+
+        keys = RemoteKeys(GOOGLE_KEYS, clock)
+        return IamIdentity(keys, clock, settings.kb_iam_audience, read_grants(settings.kb_iam_bases))
+    from common.adapters.jwt_identity import JwtIdentity  # noqa: PLC0415 - see above
+
+    found = RemoteKeys(settings.kb_jwks_url, clock) if settings.kb_jwks_url else SecretKey(settings.kb_jwt_secret)
+    return JwtIdentity(found, clock, audience=settings.kb_jwt_audience, issuer=settings.kb_jwt_issuer)
+
+
+def _reranker(settings: Settings) -> Reranker | None:
+    """None where no model is named. Raises Misconfigured for an address or a key that cannot be used."""
+    if not (settings.kb_rerank_url and settings.kb_rerank_model):
+        return None
+    from common.adapters.openai_reranker import OpenaiReranker  # noqa: PLC0415 - brings TLS, see above
+
+    return OpenaiReranker(settings.kb_rerank_url, settings.kb_rerank_model, settings.kb_rerank_api_key)
+
+
+def _shipped_gate(space: EmbeddingSpace) -> Gate:
+    constants = gate_constants(space.model)
+    return Gate(constants.med, constants.sd, constants.cut)
