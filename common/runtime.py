@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from common.adapters.process_cache import ProcessCache
+from common.domain.budget import EstimatedTokens, TokenCounter
 from common.domain.chunking import CHUNKING_VERSION
 from common.domain.lexical import LEXICAL_VERSION
 from common.domain.objects import ObjectChange, ObjectRef
@@ -16,14 +18,17 @@ from common.loading import Models
 from common.models import gate_constants
 from common.ports import Catalog, Clock, ObjectStore, Parser, PullQueue, Reranker, VectorIndex
 from common.settings import Settings
-from common.stages.answers import Answers, Within, at_once
+from common.stages.answers import Answers
+from common.stages.around import Surroundings
 from common.stages.caching import EpochMemory, Epochs
 from common.stages.candidates import Candidates
+from common.stages.context import Contexts
 from common.stages.fit import GateFit
 from common.stages.ingest import IngestPorts
 from common.stages.listing import Listing
 from common.stages.manage import Manage
-from common.stages.patience import Patience
+from common.stages.patience import Patience, Within, at_once
+from common.stages.pinned import PinnedDocuments
 from common.stages.quota import Quota
 from common.stages.reconcile import Reconcile
 from common.stages.rerank import Reordering
@@ -54,6 +59,8 @@ class Asking:
     spaces: Spaces
     answers: Answers
     several: SeveralBases
+    contexts: Contexts
+    token_counter: TokenCounter
     listing: Listing
     authenticate: Authenticate
     ready: Callable[[], Mapping[str, Any]]
@@ -133,6 +140,8 @@ def asking(
     searcher = Searcher(catalog, index, spaces, Candidates(catalog, index, EpochMemory()), vectors)
     epochs = Epochs(catalog, clock, settings.kb_epoch_ttl)
     answers = Answers(searcher, epochs, cache, Reordering(_reranker(settings)), settings.kb_deadline_seconds, within)
+    several = SeveralBases(answers)
+    pinned, surroundings = PinnedDocuments(catalog, index, searcher.candidates), Surroundings(index, cache)
     return Asking(
         settings=settings,
         clock=clock,
@@ -140,7 +149,9 @@ def asking(
         index=index,
         spaces=spaces,
         answers=answers,
-        several=SeveralBases(answers),
+        several=several,
+        contexts=Contexts(answers, several, pinned, surroundings, lambda _base, _tokens: "", within),
+        token_counter=token_counter(settings),
         listing=Listing(catalog),
         authenticate=_authenticate(settings, clock),
         ready=lambda: _readiness(models, catalog, index),
@@ -209,6 +220,20 @@ def _authenticate(settings: Settings, clock: Clock) -> Authenticate:
 
     found = RemoteKeys(settings.kb_jwks_url, clock) if settings.kb_jwks_url else SecretKey(settings.kb_jwt_secret)
     return JwtIdentity(found, clock, audience=settings.kb_jwt_audience, issuer=settings.kb_jwt_issuer)
+
+
+def token_counter(settings: Settings) -> TokenCounter:
+    """What KB_TOKEN_COUNTER names. Raises Misconfigured for one that is not there."""
+    wanted = settings.kb_token_counter
+    if wanted == "estimate":
+        return EstimatedTokens()
+    if wanted.startswith("tiktoken:"):
+        from common.adapters.tiktoken_counter import TiktokenCounter  # noqa: PLC0415 - only where it is asked for
+
+        return TiktokenCounter(wanted.removeprefix("tiktoken:"), settings.models / "tiktoken")
+    from common.adapters.tokenizer_file import TokenizerFileCounter  # noqa: PLC0415 - see above
+
+    return TokenizerFileCounter(Path(wanted))
 
 
 def _reranker(settings: Settings) -> Reranker | None:

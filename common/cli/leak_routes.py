@@ -92,6 +92,14 @@ def _over_bases(base: str, canary: Canary) -> dict[str, Any]:
     return {**_question(base, canary), "bases": [{"base": base}]}
 
 
+def _material(base: str, canary: Canary) -> dict[str, Any]:
+    return {**_question(base, canary), "max_characters": 20_000}
+
+
+def _material_over_bases(base: str, canary: Canary) -> dict[str, Any]:
+    return {**_material(base, canary), "bases": [{"base": base}]}
+
+
 def _nothing(_base: str, _canary: Canary) -> dict[str, Any]:
     return {}
 
@@ -106,6 +114,9 @@ BASE: Final = "/v1/bases/{base}"
 WAYS: Final[Mapping[Route, Way]] = {
     ("POST", f"{BASE}/search"): Way(_question),
     ("POST", "/v1/search"): Way(_over_bases),
+    ("POST", f"{BASE}/context"): Way(_material),
+    ("POST", "/v1/context"): Way(_material_over_bases),
+    ("POST", f"{BASE}/prompt"): Way(_material),
     ("GET", "/v1/bases"): Way(refused=False),
     ("POST", f"{BASE}/documents"): Way(upload=True, owner=False, own=False),
     ("GET", f"{BASE}/documents"): Way(),

@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 import click
 
-from common.cli import ask, change, models, read
+from common.cli import ask, change, material, models, read
 from common.cli.api import Connect
 from common.cli.output import Context, Options
 from common.domain.errors import FicharioError, Misconfigured
@@ -74,7 +74,7 @@ def build(connect: Connect, more: Sequence[click.Command] = ()) -> click.Group:
         context.meta["options"] = options
         context.meta["connect"] = connect
 
-    for command in (*more, *change.COMMANDS, *ask.COMMANDS, *read.COMMANDS):
+    for command in (*more, *change.COMMANDS, *ask.COMMANDS, *material.COMMANDS, *read.COMMANDS):
         fichario.add_command(command)
 
     @fichario.group(name="models", cls=Group)

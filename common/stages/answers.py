@@ -56,11 +56,6 @@ class Answers:
         return self.reordering.apply(search, found, until)
 
 
-def at_once(work: Callable[[], Answer], _: float) -> Answer:
-    """Where nothing that a look-up asks can hang: in the caller's own thread."""
-    return work()
-
-
 def _remembered(age: float) -> str:
     return f"The epoch was read {age:.1f} s ago (KB_EPOCH_TTL): a change since then is not in this answer."
 

@@ -5,20 +5,21 @@ from dataclasses import replace
 
 from werkzeug.wrappers import Response
 
-from common.boundary import Call, Route, Router, answer, json_body
+from common.boundary import Call, Endpoint, Route, Router, answer, json_body
 from common.domain.errors import Refused
 from common.domain.gate import disabled
 from common.domain.search import Answer
 from common.runtime import Asking
+from functions.query import context
 from functions.query.decode import decode_search, decode_several
 from functions.query.encode import encode_answer
 
 
 def router(runtime: Asking) -> Router:
     """The query function over one runtime."""
-    routes = [*_search(runtime), *_listings(runtime)]
+    routes = [*_search(runtime), *context.routes(runtime), *_listings(runtime)]
     if not runtime.settings.enable_knowledge_base:
-        routes = [replace(route, endpoint=_switched_off) for route in routes]
+        routes = [replace(route, endpoint=_switched_off(route.rule)) for route in routes]
     return Router(routes, runtime.authenticate, runtime.ready)
 
 
@@ -62,6 +63,7 @@ def _listings(runtime: Asking) -> list[Route]:
     ]
 
 
-def _switched_off(_: Call) -> Response:
+def _switched_off(rule: str) -> Endpoint:
     """ENABLE_KNOWLEDGE_BASE=false: every query route says so at once, whatever it was asked."""
-    return answer(encode_answer(Answer((), disabled(), "hybrid"), 0.0))
+    body = {**encode_answer(Answer((), disabled(), "hybrid"), 0.0), **context.nothing(rule)}
+    return lambda _: answer(body)
