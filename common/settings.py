@@ -114,6 +114,21 @@ def _chunk_tokens(value: str) -> int:
     return 0 if value == "auto" else _whole(32, 8192)(value)
 
 
+def _line(longest: int) -> Callable[[str], str]:
+    def parse(value: str) -> str:
+        if not (value.isprintable() and len(value) <= longest):
+            raise _Wrong(f"is one line of at most {longest} characters")
+        return value
+
+    return parse
+
+
+def _counter(value: str) -> str:
+    if value == "estimate" or value.startswith("tiktoken:") or value.endswith(".json"):
+        return value
+    raise _Wrong("is estimate, tiktoken:<encoding> or the path of a tokenizer.json")
+
+
 def _setting(default: Any, parse: Callable[[str], Any] = _text, says: str = "") -> Any:  # noqa: ANN401
     return field(default=default, metadata={"parse": parse, "says": says})
 
@@ -165,7 +180,10 @@ class Settings:
     kb_rerank_model: str = _setting("", says="its model")
     kb_rerank_api_key: str = _setting("", says="its key")
     kb_context_characters: int = _setting(24000, _whole(1), "default budget over several bases")
-    kb_redact: str = _setting("off", _one_of("off", "secrets"), "mask secrets on the way to a model")
+    kb_context_label: str = _setting("Documento", _line(40), "what a document is called in a block of context")
+    kb_truncation_mark: str = _setting("[conteúdo truncado]", _line(100), "what a text that was cut ends in")
+    kb_token_counter: str = _setting("estimate", _counter, "estimate, tiktoken:<encoding>, or a tokenizer.json")
+    kb_redact: str = _setting("secrets", _one_of("off", "secrets"), "mask secrets in context and prompt")
     kb_embed_provider: str = _setting(
         "fastembed", _one_of("fastembed", "openai", "voyage", "ollama", "bedrock", "none"), "who embeds"
     )

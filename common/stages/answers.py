@@ -3,7 +3,6 @@ within the deadline or not at all.
 """
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -55,11 +54,6 @@ class Answers:
         found = self.within(lambda: self.searcher.search(base, wider), until - time.monotonic())
         ordered = self.reordering.apply(search, found, until)
         return self.neighbourhood.beside(ordered, until)
-
-
-def at_once(work: Callable[[], Answer], _: float) -> Answer:
-    """Where nothing that a look-up asks can hang: in the caller's own thread."""
-    return work()
 
 
 def _remembered(age: float) -> str:

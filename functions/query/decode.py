@@ -92,10 +92,15 @@ def decode_several(body: Mapping[str, Any], settings: Settings) -> tuple[list[We
         asked = SeveralBody.model_validate(body)
     except ValidationError as error:
         raise refused(error) from error
+    check_bases(asked)
+    return asked.weighted(), asked.search(settings)
+
+
+def check_bases(asked: SeveralBody) -> None:
+    """Raises Refused 400 for a base whose name is none."""
     for each in asked.bases:
         if not is_base_id(each.base):
             raise Refused(400, "BAD_BASE", f"{each.base!r} is not the id of a base.", "bases")
-    return asked.weighted(), asked.search(settings)
 
 
 def decode_search(body: Mapping[str, Any], settings: Settings) -> Search:
@@ -129,6 +134,7 @@ def decode_filter(given: Mapping[str, Any]) -> SearchFilter:
 
 
 def refused(error: ValidationError) -> Refused:
+    """The first fault as a 400 that names its field."""
     first = error.errors(include_url=False, include_input=False, include_context=False)[0]
     field = str(first["loc"][0]) if first["loc"] else "body"
     return Refused(400, "BAD_REQUEST", f"{field}: {first['msg'].removeprefix('Value error, ')}.", field)
