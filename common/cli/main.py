@@ -25,7 +25,7 @@ class Group(click.Group):
             raise click.ClickException(str(error)) from error
 
     def add_command(self, cmd: click.Command, name: str | None = None) -> None:
-        """Every leaf command also takes the global options behind its name."""
+        """Every leaf command also takes the global options behind its name; the command given stays as it is."""
         if not isinstance(cmd, click.Group):
             # A copy: the command line may be built more than once in a process.
             cmd = copy(cmd)

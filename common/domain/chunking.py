@@ -4,8 +4,8 @@ own tokenizer, and an edit changes only the passages beside it.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Final
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
 
 from common.domain.coverage import dropped_ranges
 from common.domain.documents import Block, ParsedDocument, Passage
@@ -40,8 +40,7 @@ class ChunkSettings:
     version: int = CHUNKING_VERSION
 
 
-@dataclass(frozen=True, slots=True)
-class _Span:
+class _Span(NamedTuple):
     """A passage to be: a range of at most `limit` tokens; `headed` is where the headings in front of it end."""
 
     start: int
@@ -122,14 +121,15 @@ class _Chunker:
         if cut is None:
             return []
         ranges = (trim(text, span.start, cut), trim(text, cut, span.end))
-        return [replace(span, start=start, end=end) for start, end in ranges if start < end]
+        return [span._replace(start=start, end=end) for start, end in ranges if start < end]
 
     def _fitting_context(self, span: _Span, previous: _Span | None) -> str | None:
         """The passage's context, None when the passage is too long."""
-        if self.size(span.start, span.end) > span.limit:
+        size = self.size(span.start, span.end)
+        if size > span.limit:
             return None
-        context = self._context(span, previous)
-        apart = self.size(span.start, span.end) + self._tokens(context) + self.settings.reserved
+        context, length = self._context(span, previous)
+        apart = size + length + self.settings.reserved
         if apart + _SEAM <= self.settings.window:
             return context
         tokens = len(self.token_ends(context + self.document.text[span.start : span.end]))
@@ -158,17 +158,19 @@ class _Chunker:
     def _tokens(self, text: str) -> int:
         return len(self.token_ends(text)) if text else 0
 
-    def _context(self, span: _Span, previous: _Span | None) -> str:
-        """Heading path, table head and overlap, in front of the passage in what is embedded."""
+    def _context(self, span: _Span, previous: _Span | None) -> tuple[str, int]:
+        """Heading path, table head and overlap, in front of the passage in what is embedded, and their tokens."""
         text = self.document.text
         own = text[span.start : span.end if span.block.kind == "heading" else max(span.start, span.headed)]
-        path = self._path(span.block, own)[0]
+        path, length = self._path(span.block, own)
         extra = ""
         if span.block.header and span.start > span.headed:
             extra = span.block.header.rstrip("\n") + "\n"
         if self.settings.overlap and previous is not None and previous.block.headings == span.block.headings:
             extra += self._tail(text[previous.start : previous.end])
-        return shorten(path + extra, self._context_limit, self.token_ends) if extra else path
+        if not extra:
+            return path, length
+        return shorten(path + extra, self._context_limit, self.token_ends)
 
     def _path(self, block: Block, own: str) -> tuple[str, int]:
         """Title and heading path as one line, without the headings in the passage's `own` text, and its tokens."""
@@ -180,21 +182,22 @@ class _Chunker:
             names = tuple(name for name in names if name not in present)
         if names not in self.paths:
             line = f"{_SEPARATOR.join(names)}\n" if names else ""
-            line = shorten(line, self._context_limit, self.token_ends)
-            self.paths[names] = line, self._tokens(line)
+            self.paths[names] = shorten(line, self._context_limit, self.token_ends)
         return self.paths[names]
 
     def _tail(self, text: str) -> str:
         """The last words of the previous passage, at most `overlap` tokens."""
-        return shorten(text, self.settings.overlap, self.token_ends).rstrip() + "\n"
+        return shorten(text, self.settings.overlap, self.token_ends)[0].rstrip() + "\n"
 
 
-def shorten(context: str, limit: int, token_ends: TokenEnds) -> str:
-    """At most `limit` tokens of the text's end, beginning at a heading, a line or a word; empty when no word fits."""
+def shorten(context: str, limit: int, token_ends: TokenEnds) -> tuple[str, int]:
+    """At most `limit` tokens of the text's end, beginning at a heading, a line or a word, and how many they are; empty
+    when no word fits.
+    """
     while context:
         ends = token_ends(context)
         if len(ends) <= limit:
-            return context
+            return context, len(ends)
         floor = max(ends[-limit - 1], 1)
         for pattern in (_ENTRY, _WORD):
             match = pattern.search(context, floor - 1)
@@ -202,8 +205,8 @@ def shorten(context: str, limit: int, token_ends: TokenEnds) -> str:
                 context = context[match.end() :]
                 break
         else:
-            return ""
-    return ""
+            break
+    return "", 0
 
 
 def _passages(document: ParsedDocument, tokens: TokenMap, pieces: Sequence[tuple[_Span, str]]) -> Iterator[Passage]:
@@ -228,7 +231,7 @@ def _passages(document: ParsedDocument, tokens: TokenMap, pieces: Sequence[tuple
             context=context,
             # A tokenizer that counts white space counts it with the passage it belongs to.
             tokens=tokens.count(
-                position if is_blank(before) else span.start, len(text) if is_blank(after) and after else span.end
+                position if is_blank(before) else span.start, len(text) if after and is_blank(after) else span.end
             ),
         )
         position, line = span.end, last_line

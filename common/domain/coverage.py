@@ -10,7 +10,8 @@ from common.domain.graphemes import is_boundary
 from common.domain.splitting import is_blank
 from common.domain.tokens import TokenEnds, map_tokens
 
-_ENCODED: Final = re.compile(r"(?<![A-Za-z0-9+/=_%-])[A-Za-z0-9+/=_%-]{2048,}")
+_LONGEST: Final = 2_048
+_ENCODED: Final = re.compile(rf"(?<![A-Za-z0-9+/=_%-])[A-Za-z0-9+/=_%-]{{{_LONGEST},}}")
 _KEPT: Final = 64
 
 
@@ -27,7 +28,7 @@ def encoded_runs(text: str) -> Iterator[Dropped]:
     """Words of 2,048 and more base64, hexadecimal or percent characters (embedded pictures, keys): no question asks for
     them. Their first 64 characters stay, so that the place is still found.
     """
-    for match in _ENCODED.finditer(text):
+    for match in _long_words(text):
         end = match.end()
         while not is_boundary(text, end):
             end -= 1
@@ -35,6 +36,15 @@ def encoded_runs(text: str) -> Iterator[Dropped]:
         yield Dropped(
             match.start() + _KEPT, end, f"encoded data of {length:,} characters without a space is not embedded"
         )
+
+
+def _long_words(text: str) -> Iterator[re.Match[str]]:
+    # Only a line as long as such a word can hold one, and hardly any document has a line of that length.
+    start = 0
+    for line in text.split("\n"):
+        if len(line) >= _LONGEST:
+            yield from _ENCODED.finditer(text, start, start + len(line))
+        start += len(line) + 1
 
 
 def dropped_ranges(document: ParsedDocument) -> tuple[Dropped, ...]:

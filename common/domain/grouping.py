@@ -4,9 +4,9 @@ what follows it. Every choice looks at the neighbourhood only, so an edit moves 
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
-from typing import Final, Protocol
+from operator import attrgetter
+from typing import Final, NamedTuple, Protocol
 
 from common.domain.documents import Block, Dropped, ParsedDocument
 from common.domain.splitting import pick, trim
@@ -15,11 +15,11 @@ PARAGRAPH: Final = 64
 """Tokens from which a block stands alone."""
 TINY: Final = 24
 """Tokens below which pieces do not make a passage of their own when a neighbour has room."""
+_section: Final = attrgetter("block.alone", "block.headings", "block.page", "stretch")
 _LED_IN: Final = frozenset({"code", "table"})
 
 
-@dataclass(frozen=True, slots=True)
-class Unit:
+class Unit(NamedTuple):
     """A block with the headings in front of it; `headed` is where the block's own text begins, `size` is in tokens, and
     `stretch` counts the dropped ranges before it: what they part is never joined again.
     """
@@ -48,17 +48,20 @@ def units(document: ParsedDocument, dropped: Sequence[Dropped], ruler: Ruler) ->
     """The document's units in order; what was dropped and what is blank is in none of them."""
     waiting: list[Unit] = []
     for start, end, block, stretch in _pieces(document, dropped):
-        piece = Unit(start, end, start, block, ruler.size(start, end), stretch)
+        heads = block.kind == "heading" and not block.alone
+        if not heads and not waiting:
+            yield Unit(start, end, start, block, ruler.size(start, end), stretch)
+            continue
+        # Headings are measured with what follows them.
+        piece = Unit(start, end, start, block, 0, stretch)
         if waiting and not _may_head(waiting, piece, ruler):
             yield _together(waiting, waiting[-1], ruler)
             waiting = []
-        if block.kind == "heading" and not block.alone:
+        if heads:
             waiting.append(piece)
-        elif waiting:
-            yield _together(waiting, piece, ruler)
-            waiting = []
         else:
-            yield piece
+            yield _together(waiting or [piece], piece, ruler)
+            waiting = []
     if waiting:
         yield _together(waiting, waiting[-1], ruler)
 
@@ -82,6 +85,11 @@ def _pieces(document: ParsedDocument, dropped: Sequence[Dropped]) -> Iterator[tu
         position = block.start
         while passed < len(dropped) and dropped[passed].end <= position:
             passed += 1
+        if passed == len(dropped):
+            start, end = trim(text, position, block.end)
+            if start < end:
+                yield start, end, block, passed
+            continue
         place = passed
         while place < len(dropped) and dropped[place].start < block.end:
             start, end = trim(text, position, max(position, dropped[place].start))
@@ -108,15 +116,11 @@ def group_by_size(text: str, parts: Iterable[Unit], ruler: Ruler) -> Iterator[li
 
 
 def _sections(parts: Iterable[Unit]) -> Iterator[list[Unit]]:
-    for (alone, *_), section in groupby(parts, key=_section):
-        if alone:
+    for key, section in groupby(parts, key=_section):
+        if key[0]:
             yield from ([unit] for unit in section)
         else:
             yield list(section)
-
-
-def _section(unit: Unit) -> tuple[object, ...]:
-    return unit.block.alone, unit.block.headings, unit.block.page, unit.stretch
 
 
 def _join(text: str, section: Sequence[Unit], ruler: Ruler) -> list[list[Unit]]:

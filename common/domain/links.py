@@ -8,7 +8,7 @@ import unicodedata
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from typing import Final, Literal
 from urllib.parse import unquote
 
@@ -224,30 +224,40 @@ class _Names:
             for path in (source, _NOTE.sub("", source)):
                 self._paths.setdefault(_key(path), source)
                 self._add(path.rsplit("/", 1)[-1], source)
+        known = frozenset(sources)
         for alias, source in aliases.items():
-            if source in sources:
+            if source in known:
                 self._add(alias, source)
 
     def _add(self, name: str, source: str) -> None:
         named = self._names.setdefault(_key(name), [])
-        if source not in named:
+        if not named or named[-1] != source:
             named.append(source)
 
     def find(self, written: str, source: str, kind: str) -> str | None:
         """The source that `written` means in `source`; None when there is none."""
         folder = posixpath.dirname(source)
-        relative = posixpath.normpath(posixpath.join(folder, written)) if not written.startswith("/") else ""
-        for path in (relative, posixpath.normpath(written.lstrip("/") or ".")):
-            for candidate in (path, *(posixpath.join(path, page) for page in _INDEX_PAGES)):
-                if _key(candidate) in self._paths:
-                    return self._paths[_key(candidate)]
-            if kind == "markdown" and relative:
-                return None
+        if not written.startswith("/"):
+            found = self._at(f"{folder}/{written}" if folder else written)
+            if found is not None or kind == "markdown":
+                return found
+        found = self._at(written.lstrip("/"))
+        if found is not None:
+            return found
         named = self._names.get(_key(written), [])
         return min(named, key=lambda other: _distance(folder, other), default=None)
 
+    def _at(self, path: str) -> str | None:
+        """The source at that path of the base, or the index page of that folder."""
+        path = posixpath.normpath(path or ".")
+        pages = (f"{path}/{page}" for page in _INDEX_PAGES) if path != "." else iter(_INDEX_PAGES)
+        keys = map(_key, chain((path,), pages))
+        return next((self._paths[key] for key in keys if key in self._paths), None)
+
 
 def _key(name: str) -> str:
+    if name.isascii():
+        return name.lower()
     return unicodedata.normalize("NFC", name).casefold()
 
 

@@ -57,7 +57,9 @@ def trim(text: str, start: int, end: int) -> tuple[int, int]:
 
 def is_blank(text: str) -> bool:
     """Nothing is left after white space, format and control characters (RULES 24)."""
-    return all(character.isspace() or unicodedata.category(character) in {"Cc", "Cf"} for character in text)
+    return text.isspace() or all(
+        character.isspace() or unicodedata.category(character) in {"Cc", "Cf"} for character in text
+    )
 
 
 def find_cut(text: str, start: int, end: int, zone: tuple[int, int], kind: str) -> int | None:

@@ -30,6 +30,8 @@ def file_title(source: str) -> str:
 def plain_title(markup: str) -> str:
     """A heading without its markup and anchor, on one line, at most 200 characters."""
     line = " ".join(markup[: 4 * _LONGEST].split())
+    if len(line) <= _LONGEST and "{" not in line and not _MARKUP.search(line):
+        return line
     return short_title(_without_markup(_ANCHOR.sub("", line)))
 
 

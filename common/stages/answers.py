@@ -34,8 +34,9 @@ class Answers:
         """The answer at the base's current epoch. Raises what `Searcher.search` raises."""
         started = time.perf_counter()
         epoch, age = self.epochs.read(base)
+        collection = self.searcher.view(base, epoch).collection.name
         read = (time.perf_counter() - started) * 1000
-        key = ("answer", base, epoch, search)
+        key = ("answer", base, collection, epoch, search.key)
         known: Answer | None = self.cache.get(key)
         if known is not None:
             found = replace(known, cache="hit", embedded=False, timings_ms=_only_epoch(read, started))
@@ -46,7 +47,7 @@ class Answers:
             return replace(answer, cache="shared", embedded=False)
         if answer.settled and not answer.degraded:
             size = sum(len(p.text) + _BYTES_PER_PASSAGE for p in answer.passages) + _BYTES_PER_PASSAGE
-            self.cache.put(("answer", base, answer.epoch, search), answer, size)
+            self.cache.put(("answer", base, answer.collection, answer.epoch, search.key), answer, size)
         return answer
 
     def _ask(self, base: str, search: Search, until: float) -> Answer:

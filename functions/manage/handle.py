@@ -1,12 +1,13 @@
 """The manage function's routes: upload, listings, jobs, delete, reset, reconcile. Knows nothing of where it runs."""
 
 import uuid
+from collections.abc import Sequence
 from typing import Any
 
 from werkzeug.wrappers import Response
 
 from common.boundary import Call, Endpoint, Route, Router, answer, json_body, problem_of
-from common.domain.errors import Refused
+from common.domain.errors import FicharioError, Refused
 from common.logs import log_event
 from common.paging import decode_page, encode_cursor
 from common.runtime import Runtime
@@ -20,7 +21,14 @@ BASE = "/v1/bases/<base>"
 def router(runtime: Runtime) -> Router:
     """The manage function over one runtime."""
     routes = [*_files(runtime), *_jobs(runtime), *_base(runtime), Route("POST", "/v1/reconcile", _all(runtime), None)]
-    return Router(routes, runtime.authenticate, runtime.ready)
+    return Router(routes, runtime.authenticate, runtime.ready, _described)
+
+
+def _described(routes: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    from common.openapi import describe  # noqa: PLC0415 - only who asks for it pays for its models
+    from functions.manage.operations import OPERATIONS  # noqa: PLC0415 - see above
+
+    return describe("Fichário: manage", routes, OPERATIONS)
 
 
 def _files(runtime: Runtime) -> list[Route]:
@@ -104,9 +112,27 @@ def _all(runtime: Runtime) -> Endpoint:
         wanted = decode_repair(json_body(call.request) if call.request.content_length else {})
         run_all = runtime.reconcile.run_all
         found = run_all(lambda base: call.identity.allows(base, "admin"), repair=wanted.repair, yes=wanted.yes)
-        return answer(_encode_round(found))
+        fitted = _fit(runtime, call, found) if wanted.repair and not found.left else []
+        return answer({**_encode_round(found), "fitted": fitted})
 
     return reconcile
+
+
+def _fit(runtime: Runtime, call: Call, found: Round) -> list[str]:
+    """The bases whose gates were due and are fitted now: in the cloud nothing else is idle enough to do it (RULES 16).
+    One that fails is told beside those that could not be reconciled.
+    """
+    fitted = []
+    for base in runtime.gate_fit.due():
+        if not call.identity.allows(base, "admin"):
+            continue
+        try:
+            runtime.gate_fit.run(base)
+        except FicharioError as error:
+            found.failures.setdefault(base, error)
+        else:
+            fitted.append(base)
+    return fitted
 
 
 def _encode_round(found: Round) -> dict[str, Any]:

@@ -1,7 +1,9 @@
 """The query function's routes: what it is asked, handed to the stages, encoded. Knows nothing of where it runs."""
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from werkzeug.wrappers import Response
 
@@ -11,7 +13,7 @@ from common.domain.errors import Refused
 from common.domain.gate import disabled
 from common.domain.search import Answer
 from common.logs import log_event
-from functions.query import reading
+from functions.query import protocols, reading
 from functions.query.decode import decode_search, decode_several
 from functions.query.encode import encode_answer
 
@@ -21,7 +23,14 @@ def router(runtime: Asking) -> Router:
     routes = [*_search(runtime), *reading.routes(runtime)]
     if not runtime.settings.enable_knowledge_base:
         routes = [replace(route, endpoint=_switched_off) for route in routes]
-    return Router(routes, runtime.authenticate, runtime.ready)
+    return Router([*routes, *protocols.routes(runtime)], runtime.authenticate, runtime.ready, _described)
+
+
+def _described(routes: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    from common.openapi import describe  # noqa: PLC0415 - only who asks for it pays for its models
+    from functions.query.operations import OPERATIONS  # noqa: PLC0415 - see above
+
+    return describe("Fichário: query", routes, OPERATIONS)
 
 
 def _search(runtime: Asking) -> list[Route]:

@@ -257,3 +257,16 @@ def test_a_scheduler_is_known_by_its_google_identity(cloud, grant, seen):
         assert seen is None or compared(answer) == seen
         refused = run(cloud, lambda _: who({"Authorization": "Bearer nothing"}), {}, 401)
         assert refused["code"] != "FORBIDDEN"
+
+
+def test_a_round_that_repairs_fits_the_gates_that_are_due(cloud):
+    for base in BASES:
+        write(cloud, base, "muitos", parts=40)
+    cloud.drain()
+    assert set(cloud.runtime.gate_fit.due()) == set(BASES)
+    assert run(cloud, body={"repair": False})["fitted"] == []
+    assert set(run(cloud, who=Identity(frozenset({"acme"}), {"*": "admin"}), body={"repair": True})["fitted"]) == {
+        "acme"
+    }
+    assert set(run(cloud, body={"repair": True})["fitted"]) == {"globex", "initech"}
+    assert run(cloud, body={"repair": True})["fitted"] == []

@@ -44,6 +44,11 @@ def opening(text):
     return [1, 1, 1, *words(text)] if text else []
 
 
+def clinging(text):
+    """One that reads a single line end between two words as twelve tokens."""
+    return sorted([*words(text), *(end for match in re.finditer(r"\w\n\w", text) for end in [match.end() - 1] * 12)])
+
+
 TOKENIZERS = [words, letters, pieces]
 
 
@@ -177,6 +182,15 @@ def test_what_is_embedded_is_measured_and_not_its_parts():
     assert max(len(opening(p.embedded)) for p in passages) in range(60, 125)
 
 
+@pytest.mark.parametrize(("names", "overlap"), [(18, 0), (6, 8)])
+def test_what_meets_its_context_still_fits(names, overlap):
+    """Paragraphs up to the room that is left beside their context, which takes more tokens where the two meet."""
+    for tokens in range(90, 125):
+        text = f"# {' '.join(f'nome{n}' for n in range(names))}\n\n{prose(tokens)}\n\n{prose(tokens, 1)}"
+        passages = chunk(markdown(text), ChunkSettings(0, overlap, 128, 4), clinging)
+        assert max(len(clinging(p.embedded)) for p in passages) <= 124
+
+
 def test_a_long_paragraph_is_cut_between_sentences():
     text = prose(1200)
     passages = chunk(plain(text), DEFAULT, words)
@@ -238,8 +252,8 @@ def test_long_context_loses_its_beginning():
     last = chunk(markdown(text, title=path[0]), ChunkSettings(0, 0, 128, 4), words)[-1]
     assert last.headings == tuple(path)
     assert last.context == f"{path[2]} > {path[3]}\n"
-    assert shorten("um dois três quatro\n", 2, words) == "três quatro\n"
-    assert shorten("umadoistres", 2, letters) == ""
+    assert shorten("um dois três quatro\n", 2, words) == ("três quatro\n", 2)
+    assert shorten("umadoistres", 2, letters) == ("", 0)
 
 
 def test_overlap_is_in_the_context_only():
