@@ -35,12 +35,11 @@ class CloudBucket:
     name: str
 
 
+MULTILINGUAL: Final = "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2"
+
+
 class _Wrong(ValueError):
     """A value that its setting cannot take; the message says what it takes."""
-
-
-def _text(value: str) -> str:
-    return value
 
 
 def _flag(value: str) -> bool:
@@ -129,7 +128,7 @@ def _counter(value: str) -> str:
     raise _Wrong("is estimate, tiktoken:<encoding> or the path of a tokenizer.json")
 
 
-def _setting(default: Any, parse: Callable[[str], Any] = _text, says: str = "") -> Any:  # noqa: ANN401
+def _setting(default: Any, parse: Callable[[str], Any] = str, says: str = "") -> Any:  # noqa: ANN401
     return field(default=default, metadata={"parse": parse, "says": says})
 
 
@@ -224,16 +223,12 @@ class Settings:
 
     @property
     def model(self) -> str:
-        default = "e5-small-enpt" if self.kb_mode == "local" else "sentence-transformers/" + MULTILINGUAL
-        return self.kb_embedding_model or default
+        return self.kb_embedding_model or ("e5-small-enpt" if self.kb_mode == "local" else MULTILINGUAL)
 
     def shown(self) -> dict[str, str]:
         """Every setting as text under its environment name, secrets as `***`."""
         values = {f.name: getattr(self, f.name) for f in fields(self)}
         return {n.upper(): "***" if n in SECRETS and v else str(v) for n, v in values.items()}
-
-
-MULTILINGUAL: Final = "paraphrase-multilingual-MiniLM-L12-v2"
 
 
 def read_settings(environment: Mapping[str, str] | None = None, **overrides: str) -> Settings:

@@ -6,8 +6,18 @@ from typing import Final
 from common.openapi import TEXT, Body, Operation, Route, Schema, json_of
 from common.paging import MAX_PAGE
 from functions.query.decode import SearchBody, SeveralBody
+from functions.query.decode_context import ContextBody, PromptBody, SeveralContextBody
 from functions.query.reading import MAX_CARD_TOKENS
-from functions.query.schemas import Bases, Contents, DocumentPage, LinksOrPage, SearchAnswer, StorePage
+from functions.query.schemas import (
+    Bases,
+    Contents,
+    ContextAnswer,
+    DocumentPage,
+    LinksOrPage,
+    PromptAnswer,
+    SearchAnswer,
+    StorePage,
+)
 from functions.query.vector_stores import VectorStoreBody
 
 _LIMIT: Final[Mapping[str, Schema]] = {
@@ -24,6 +34,17 @@ OPERATIONS: Final[Mapping[Route, Operation]] = {
     ),
     ("POST", "/v1/search"): Operation(
         "Ask several bases at once", json_of(SearchAnswer), [Body(SeveralBody)], problems=[404]
+    ),
+    ("POST", f"{_BASE}/context"): Operation(
+        "A block of text for a model, within a budget", json_of(ContextAnswer), [Body(ContextBody)]
+    ),
+    ("POST", "/v1/context"): Operation(
+        "The same over several bases", json_of(ContextAnswer), [Body(SeveralContextBody)], problems=[404]
+    ),
+    ("POST", f"{_BASE}/prompt"): Operation(
+        "A whole system prompt, in the part that stands until the base changes and the part that does not",
+        json_of(PromptAnswer),
+        [Body(PromptBody)],
     ),
     ("POST", "/v1/vector_stores/<base>/search"): Operation(
         "Ask a base in the shape of OpenAI's vector stores", json_of(StorePage), [Body(VectorStoreBody)]
