@@ -151,6 +151,19 @@ ASKED = {
         ("/v1/search", json_body(**QUESTION, bases=[{"base": BASE}, {"base": OTHER, "weight": 2}]), 200),
         ("/v1/search", json_body(query="x", bases=[{"base": "nobody"}]), 404),
     ],
+    ("POST", "/v1/bases/<base>/context"): [
+        (f"{B}/context", json_body(**QUESTION, max_tokens=200), 200),
+        (f"{B}/context", json_body(query="nada disso existe aqui", max_characters=500), 200),
+        (f"{B}/context", json_body(**QUESTION), 400),
+    ],
+    ("POST", "/v1/context"): [
+        ("/v1/context", json_body(**QUESTION, bases=[{"base": BASE}, {"base": OTHER}]), 200),
+        ("/v1/context", json_body(query="x", bases=[{"base": "nobody"}]), 404),
+    ],
+    ("POST", "/v1/bases/<base>/prompt"): [
+        (f"{B}/prompt", json_body(**QUESTION, max_characters=2000), 200),
+        (f"{B}/prompt", json_body(**QUESTION, max_characters=0), 400),
+    ],
     ("POST", "/v1/vector_stores/<base>/search"): [
         (f"/v1/vector_stores/{BASE}/search", json_body(query="docum", ranking_options={"score_threshold": 0}), 200),
         (f"/v1/vector_stores/{BASE}/search", json_body(query="x", max_num_results=0), 400),
