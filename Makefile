@@ -56,7 +56,7 @@ $(BENCH)/installed: Makefile
 	$(PYTHON) -m venv $(BENCH)
 	$(BENCH)/bin/pip install --quiet --disable-pip-version-check langchain-core==1.8.3 langchain-text-splitters==1.1.3 \
 		langchain-chroma==1.1.0 langchain-qdrant==1.1.0 chromadb==1.5.9 qdrant-client==1.20.0 \
-		onnxruntime==1.32.0 tokenizers==0.23.3 numpy==2.4.6
+		onnxruntime==1.32.0 tokenizers==0.23.3 numpy==2.4.6 "unstructured[docx]==0.27.35"
 	@touch $@
 
 bench: $(BENCH)/installed $(VENV)/installed $(MODELS)/e5-small-enpt/manifest.json $(MODELS)/e5-small/manifest.json

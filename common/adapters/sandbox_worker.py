@@ -61,6 +61,8 @@ def main(options: dict[str, Any]) -> None:
         _, size = HEADER.unpack(header)
         _serve(answers, parser, json.loads(sys.stdin.buffer.read(size)), options)
         gc.collect()
+        # What is left belongs to readers that loaded with this file: no later collection has to walk through them.
+        gc.freeze()
 
 
 def _serve(answers: BinaryIO, parser: Parser, job: dict[str, Any], options: dict[str, Any]) -> None:

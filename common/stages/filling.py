@@ -55,11 +55,12 @@ class Filling:
         self.timings_ms[name] = round(self.timings_ms.get(name, 0.0) + (time.perf_counter() - since) * 1000, 2)
 
     def timed(self, name: str, work: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
-        """The work's result; what it took is added to that stage."""
+        """The work's result; what it took is added to that stage, also where it refuses."""
         since = time.perf_counter()
-        result = work(*args, **named)
-        self.took(name, since)
-        return result
+        try:
+            return work(*args, **named)
+        finally:
+            self.took(name, since)
 
     def fill(self, parsed: Parsed, target: Target) -> Filled:
         """Write every passage of the object into one collection; nobody sees it before the publish."""

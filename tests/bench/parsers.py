@@ -1,53 +1,28 @@
-"""How fast documents are read: `python tests/bench/parsers.py [FOLDER]` prints a table per type and the PDF ratio.
+"""How fast documents are read, by extension, and how that compares with bare pypdfium2 on a large PDF.
+`python -m tests.bench parsers [FOLDER] [TURNS]`; FOLDER defaults to ../shared/data/docs.
 
-Every file goes through the sandbox, as the service reads it; FOLDER defaults to ../shared/data/docs. Where unstructured
-is installed, DOCX and HTML are also read by it as it comes and the ratio is shown.
+Every file goes through the worker, as the service reads it. The PDFs are the folder's largest and one of 300 pages made
+here; ours and bare pypdfium2 take turns, by wall and by CPU (the worker's and what this process spends on it).
 """
 
-import importlib.util
-import json
 import sys
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parents[1]), str(HERE.parent / "integration")]
+from common.domain.errors import DocumentError
+from common.loading import WorkerParser
+from common.ports import Parser
+from tests.bench.pdfs import bare_pdf, largest_pdf, made_pdf
+from tests.bench.reporting import middle, report, table, timed, timed_with_children
+from tests.bench.setting import DATA
 
-import pypdfium2  # noqa: E402 - found through the path set above
-
-from common.adapters.sandbox_parser import SandboxParser  # noqa: E402
-from common.domain.errors import DocumentError  # noqa: E402
-
-RUNS = 5
-
-
-def best(run: Callable[[], object]) -> float:
-    """Seconds of the fastest of some runs."""
-    taken: list[float] = []
-    for _ in range(RUNS):
-        start = time.perf_counter()
-        run()
-        taken.append(time.perf_counter() - start)
-    return min(taken)
+TURNS = 9
+WANTED = 1.5
 
 
-def bare_pdf(data: bytes) -> int:
-    document = pypdfium2.PdfDocument(data)
-    letters = 0
-    for page in document:
-        text = page.get_textpage()
-        letters += len(text.get_text_range())
-        text.close()
-        page.close()
-    document.close()
-    return letters
-
-
-def table(parser: SandboxParser, folder: Path) -> dict[str, dict[str, object]]:
-    """By extension: files, how they ended, seconds and letters."""
-    rows: dict[str, dict[str, object]] = {}
+def by_extension(parser: Parser, folder: Path) -> dict[str, dict[str, object]]:
+    """Files, how they ended, seconds and characters."""
     ends: dict[str, Counter[str]] = defaultdict(Counter)
     seconds: Counter[str] = Counter()
     letters: Counter[str] = Counter()
@@ -61,52 +36,49 @@ def table(parser: SandboxParser, folder: Path) -> dict[str, dict[str, object]]:
         except DocumentError as error:
             ends[kind][error.code] += 1
         seconds[kind] += time.perf_counter() - start
-    for kind, outcome in sorted(ends.items()):
-        rows[kind] = {
+    return {
+        kind: {
             "files": outcome.total(),
-            **outcome,
-            "seconds": round(seconds[kind], 3),
+            "ended": ", ".join(f"{code} {count}" for code, count in sorted(outcome.items())),
+            "seconds": seconds[kind],
             "characters": letters[kind],
         }
-    return rows
+        for kind, outcome in sorted(ends.items())
+    }
 
 
-def largest(folder: Path, suffix: str) -> Path | None:
-    found = sorted(folder.rglob(f"*{suffix}"), key=lambda path: path.stat().st_size)
-    return found[-1] if found else None
+def over_bare(parser: Parser, data: bytes, turns: int) -> dict[str, float]:
+    """Medians: bare pypdfium2's milliseconds of CPU, and ours over them by CPU and by wall."""
+    parser.parse(data, "large.pdf")
+    pairs = []
+    for _ in range(turns):
+        ours = timed_with_children(lambda: parser.parse(data, "large.pdf"))[1]
+        pairs.append((ours, timed(lambda: bare_pdf(data))[1]))
+    return {
+        "bare_cpu_ms": 1000 * middle([bare.cpu for _, bare in pairs]),
+        "ratio_cpu": middle([ours.cpu / bare.cpu for ours, bare in pairs]),
+        "ratio_wall": middle([ours.wall / bare.wall for ours, bare in pairs]),
+    }
 
 
-def ratios(parser: SandboxParser, folder: Path) -> dict[str, float]:
-    """Our seconds over bare pypdfium2's, and stock unstructured's over ours."""
-    found: dict[str, float] = {}
-    pdf = largest(folder, ".pdf")
-    if pdf is not None:
-        data = pdf.read_bytes()
-        parser.parse(data, pdf.name)
-        ours = best(lambda: parser.parse(data, pdf.name))
-        found["pdf_over_bare_pypdfium2"] = round(ours / best(lambda: bare_pdf(data)), 2)
-    if importlib.util.find_spec("unstructured") is None:
-        return found
-    from unstructured.partition.auto import partition  # noqa: PLC0415 - optional, and slow to load
-
-    for suffix in (".docx", ".html"):
-        path = largest(folder, suffix)
-        if path is not None:
-            data, name = path.read_bytes(), str(path)
-            ours = best(lambda data=data, name=name: parser.parse(data, name))
-            found[f"unstructured_over_ours{suffix}"] = round(best(lambda name=name: partition(name)) / ours, 1)
-    return found
-
-
-def main() -> None:
-    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else HERE.parents[2] / "shared" / "data" / "docs"
-    parser = SandboxParser("document_parsers:everything", paths=(str(HERE.parent / "integration"),))
+def main(folder: str = str(DATA / "docs"), turns: str = str(TURNS)) -> int:
+    parser = WorkerParser("off")
     try:
         parser.parse(b"warm", "a.txt")
-        print(json.dumps({"types": table(parser, folder), "ratios": ratios(parser, folder)}, indent=1))
+        types = by_extension(parser, Path(folder))
+        largest = largest_pdf(Path(folder))
+        pdfs = {largest.name: largest.read_bytes(), "300 pages": made_pdf()}
+        ratios = {name: over_bare(parser, data, int(turns)) for name, data in pdfs.items()}
     finally:
         parser.close()
+    table(("type", "files", "ended", "seconds", "characters"), [(kind, *row.values()) for kind, row in types.items()])
+    print()
+    table(
+        ("PDF", "bare CPU ms", "ratio by CPU", "ratio by wall"), [(kind, *row.values()) for kind, row in ratios.items()]
+    )
+    report("parsers", {"types": types, "pdf_over_bare_pypdfium2": ratios, "required": WANTED})
+    return int(any(min(row["ratio_cpu"], row["ratio_wall"]) > WANTED for row in ratios.values()))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main(*sys.argv[1:]))
