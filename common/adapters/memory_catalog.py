@@ -51,6 +51,7 @@ class MemoryCatalog:
             _put(self._bases, ref.base, wanted.base)
             _put(self._objects, ref, wanted.object)
             _put(self._jobs, (ref.base, job_id), wanted.job)
+            self._documents.update({(ref, each.generation, each.source): _text(each) for each in decision.documents})
             self._raise(ref.base, by=int(decision.raise_epoch))
         return decision.value
 
@@ -112,10 +113,10 @@ class MemoryCatalog:
         with self._lock:
             self._documents.update({(ref, generation, each.source): _text(each) for each in documents})
 
-    def drop_documents(self, ref: ObjectRef, below: int) -> None:
+    def drop_documents(self, ref: ObjectRef, below: int, since: int = 0) -> None:
         self._check()
         with self._lock:
-            for key in [key for key in self._documents if key[0] == ref and key[1] < below]:
+            for key in [key for key in self._documents if key[0] == ref and since <= key[1] < below]:
                 del self._documents[key]
 
     def documents(

@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 from common.domain.codes import FailureCode, JobState
 from common.domain.objects import ObjectChange
-from common.domain.records import Decision, Held, JobRecord, Lease, ObjectRecord, capped, touched
+from common.domain.records import Decision, DocumentRecord, Held, JobRecord, Lease, ObjectRecord, capped, touched
 
 LEASE_SECONDS: Final = 60.0
 PAST: Final = "Another version of the file took its place."
@@ -31,7 +31,7 @@ Verdict = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What the work on one generation came to, as its job will say it."""
+    """What the work on one generation came to, as its job will say it, and the few documents to store with it."""
 
     state: JobState
     code: FailureCode | None = None
@@ -46,6 +46,7 @@ class Result:
     size: int = 0
     timings_ms: Mapping[str, float] | None = None
     warnings: tuple[str, ...] = ()
+    rows: tuple[DocumentRecord, ...] = ()
 
 
 def enqueue(held: Held, change: ObjectChange, now: float) -> Decision[Verdict]:
@@ -60,14 +61,22 @@ def enqueue(held: Held, change: ObjectChange, now: float) -> Decision[Verdict]:
 
 
 def begin(held: Held, change: ObjectChange, token: str, now: float, max_attempts: int) -> Decision[Verdict]:
-    """Claim the object for this change: add an attempt and take the lease before any work (RULES 6)."""
+    """Claim the object for this change: add an attempt and take the lease before any work (RULES 6).
+
+    A removal that the bucket tells of because another version took the place is no work, and no job unless somebody
+    asked for it.
+    """
     known = held.object or ObjectRecord(ref=change.ref)
     job = held.job or _new_job(change, now)
     if job.finished:
         return Decision("already_done", held)
     if not job.terminal and _is_past(known, change):
+        if change.removes and held.job is None:
+            return Decision("stale", held)
         gone = replace(touched(job, now, state="superseded"), reason=PAST, swept=True, notified=True)
         return Decision("stale", replace(held, job=gone))
+    if job.terminal and _needs_no_lease(known, job):
+        return Decision("finish", held)
     if known.lease is not None and known.lease.expires_at > now:
         return Decision("busy", held)
     claimed = touched(known, now, lease=Lease(job.job_id, token, now + LEASE_SECONDS))
@@ -114,8 +123,9 @@ def renew(
 def publish(held: Held, token: str, wrote: tuple[str, ...], result: Result, now: float) -> Decision[Verdict]:
     """Make the job's generation the one that answers, for a good file and for one that is itself at fault (RULES 4).
 
-    Answers `rewrite` when the base wants collections that were not written (RULES 19), `superseded` when the
-    generation was removed meanwhile, `lease_lost` when another worker owns the object.
+    The lease ends with it: what is left to do may be done by anybody, and again. Answers `rewrite` when the base wants
+    collections that were not written (RULES 19), `superseded` when the generation was removed meanwhile, `lease_lost`
+    when another worker owns the object.
     """
     known, job = held.object, held.job
     if known is None or job is None or not holds_lease(known, token):
@@ -128,6 +138,7 @@ def publish(held: Held, token: str, wrote: tuple[str, ...], result: Result, now:
     answering = touched(
         known,
         now,
+        lease=None,
         live=job.generation,
         live_job=job.job_id,
         state=result.state,
@@ -140,7 +151,7 @@ def publish(held: Held, token: str, wrote: tuple[str, ...], result: Result, now:
         size=result.size,
     )
     ended = replace(_ended(job, result, now), replaced=known.live is not None)
-    return Decision("published", replace(held, object=answering, job=ended), raise_epoch=True)
+    return Decision("published", replace(held, object=answering, job=ended), raise_epoch=True, documents=result.rows)
 
 
 def fail(held: Held, token: str, result: Result, now: float) -> Decision[Verdict]:
@@ -176,6 +187,7 @@ def remove(held: Held, token: str, now: float) -> Decision[Verdict]:
     gone = touched(
         known,
         now,
+        lease=None,
         live=None,
         live_job="",
         state="deleted",
@@ -199,11 +211,17 @@ def finish(held: Held, token: str, now: float) -> Decision[Verdict]:
     was published swept nothing.
     """
     known, job = held.object, held.job
-    if known is None or job is None or not holds_lease(known, token):
+    if known is None or job is None or not job.terminal:
         return Decision("lease_lost", held)
+    if holds_lease(known, token):
+        known = replace(known, lease=None)
+    elif not _needs_no_lease(known, job):
+        return Decision("lease_lost", held)
+    if job.finished:
+        return Decision("published", replace(held, object=known))
     done = touched(job, now, swept=True, notified=True)
     swept = job.replaced or job.removal or known.live != job.generation
-    return Decision("published", replace(held, object=replace(known, lease=None), job=done), raise_epoch=swept)
+    return Decision("published", replace(held, object=known, job=done), raise_epoch=swept)
 
 
 def release(held: Held, token: str, now: float, *, refund: bool) -> Decision[Verdict]:
@@ -216,14 +234,26 @@ def release(held: Held, token: str, now: float, *, refund: bool) -> Decision[Ver
 
 
 def is_settled_past(known: ObjectRecord | None, generation: int) -> bool:
-    """Whether that generation can never answer again, so that whatever is stored of it may be discarded."""
-    return known is not None and (known.newest > generation or known.tombstone >= generation)
+    """Whether that generation can never answer again, so that whatever is stored of it may be discarded. The one that
+    answers goes on doing so until a newer one is published, however many have begun.
+    """
+    if known is None or known.live == generation:
+        return False
+    return known.newest > generation or known.tombstone >= generation
+
+
+def _needs_no_lease(known: ObjectRecord, job: JobRecord) -> bool:
+    """Whether whatever is swept behind this job is past for good: its generation answers, or never will again. One that
+    failed may be tried anew, so sweeping behind it takes the lease.
+    """
+    return known.tombstone >= job.generation or (known.live is not None and known.live >= job.generation)
 
 
 def _is_past(known: ObjectRecord, change: ObjectChange) -> bool:
     if change.removes:
-        return known.newest > change.generation or known.tombstone > change.generation
-    return is_settled_past(known, change.generation)
+        overwritten = change.overwritten_by is not None and change.overwritten_by >= change.generation
+        return overwritten or known.newest > change.generation or known.tombstone > change.generation
+    return known.newest > change.generation or known.tombstone >= change.generation
 
 
 def _new_job(change: ObjectChange, now: float) -> JobRecord:

@@ -172,11 +172,14 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Decision(Generic[T]):
-    """What a pure decision answers: its `value`, the records to store, and whether an answer may change by it."""
+    """What a pure decision answers: its `value`, the records to store, whether an answer may change by it, and the few
+    documents of the live generation that are stored in the same transaction.
+    """
 
     value: T
     held: Held
     raise_epoch: bool = False
+    documents: tuple[DocumentRecord, ...] = ()
 
 
 def capped(warnings: tuple[str, ...]) -> tuple[str, ...]:

@@ -81,6 +81,7 @@ class Catalog(Protocol):
         """Read base, object and job, decide, store what changed and raise the epoch, all in one transaction.
 
         `decide` is pure and may run more than once; records equal to what was read are not written, none is deleted.
+        Documents that come with the decision are stored with it, as `put_documents` would.
         """
 
     def update_base(
@@ -114,8 +115,8 @@ class Catalog(Protocol):
     def put_documents(self, ref: ObjectRef, generation: int, documents: Sequence[DocumentRecord]) -> None:
         """Store (again) the documents of one generation; they are listed only while it is live."""
 
-    def drop_documents(self, ref: ObjectRef, below: int) -> None:
-        """Forget the documents of all generations under `below`. Repeatable."""
+    def drop_documents(self, ref: ObjectRef, below: int, since: int = 0) -> None:
+        """Forget the documents of all generations from `since` to under `below`. Repeatable."""
 
     def documents(
         self, base: str, *, prefix: str = "", after: tuple[str, str] = ("", ""), limit: int = 0

@@ -33,6 +33,7 @@ from common.stages.quota import Quota
 from common.stages.shared_ids import shared_id_warnings
 from common.stages.spaces import Spaces
 from common.stages.sweeping import Sweeping
+from common.stages.touched import with_successor
 
 PROGRESS_SECONDS: Final = 1.0
 """How often progress is written at most, which is also well under the time after which a lease must be renewed."""
@@ -66,6 +67,9 @@ def ingest(change: ObjectChange, ports: IngestPorts) -> Verdict | None:
     ignored = ignored_name(change.ref.name)
     if ignored:
         return None if change.removes else _skip(change, ports, ignored)
+    if change.removes and change.overwritten_by is None:
+        change = with_successor(change, ports.store)
+        ports.step("asked")
     return _Attempt(change, ports).run()
 
 
@@ -172,9 +176,12 @@ class _Attempt:
         raise Busy(f"the collections of base {self.change.ref.base} keep changing")
 
     def _list(self, documents: tuple[DocumentRecord, ...]) -> tuple[str, ...]:
-        """Put the documents into the catalog; answers what is to be said of ids that others have too."""
+        """Put the documents into the catalog, but for a single one, which comes with the publish; answers what is to be
+        said of ids that others have too.
+        """
         shared = shared_id_warnings(self.ports.catalog, documents)
-        self.ports.catalog.put_documents(self.change.ref, self.change.generation, documents)
+        if len(documents) > 1:
+            self.ports.catalog.put_documents(self.change.ref, self.change.generation, documents)
         return shared
 
     def _read(self) -> bytes:
@@ -234,6 +241,7 @@ class _Attempt:
             size=size,
             timings_ms=self.filling.timings_ms,
             warnings=warnings,
+            rows=listed if len(listed) == 1 else (),
         )
 
     def _publish(self, wrote: tuple[str, ...], result: Result) -> Verdict:
@@ -242,15 +250,6 @@ class _Attempt:
         return self._require(verdict)
 
     def _remove(self) -> None:
-        """Take the removed generation out, unless the bucket says that it holds this one or a newer one (RULES 3)."""
-        change = self.change
-        newer = change.overwritten_by
-        if newer is None:
-            current = self.ports.store.stat(change.ref)
-            newer = current.generation if current else None
-        self.ports.step("asked")
-        if newer is not None and newer >= change.generation:
-            raise Superseded(change.ref.key)
         self._require(self._transact(fencing.remove, self.token, self.ports.clock.now()))
         self.ports.step("removed")
 

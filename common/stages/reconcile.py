@@ -160,9 +160,10 @@ class Reconcile:
         now = self.clock.now()
         leases = [owner.lease for owner in known.values() if owner.lease is not None]
         held = {lease.job_id for lease in leases if lease.expires_at > now}
-        left = sorted({lease.job_id for lease in leases} - held)
+        left = {lease.job_id for lease in leases} | {_last_job(owner) for owner in known.values()}
         waiting = [job for state in ("queued", "processing") for job in self.catalog.jobs(base, state=state)]
-        ended = [job for job in (self.catalog.job(base, job_id) for job_id in left) if job and job.terminal]
+        jobs = (self.catalog.job(base, job_id) for job_id in sorted(left - held - {""}))
+        ended = [job for job in jobs if job and job.terminal and not job.finished]
         for job in [*waiting, *ended]:
             if job.job_id not in held and now - job.updated_at > QUEUED_SECONDS:
                 why = f"job {job.job_id} is {job.state} and nobody works on it"
@@ -203,6 +204,13 @@ class Reconcile:
         """Open the change's job anew where it had ended, and announce it."""
         self.catalog.transact(change.ref, change.job_id, lambda held: _reopened(held, change, self.clock.now()))
         self.announce(change)
+
+
+def _last_job(owner: ObjectRecord) -> str:
+    """The job that published the object's answer or its removal: killed behind that, it still has to sweep and tell."""
+    if owner.live is None and owner.tombstone:
+        return ObjectChange("delete", owner.ref, owner.tombstone).job_id
+    return owner.live_job
 
 
 def _left_over(owner: ObjectRecord, generation: int) -> bool:

@@ -28,9 +28,10 @@ class Sweeping:
 
     def discard(self) -> None:
         """Delete what was written of exactly this generation."""
-        ref = self.change.ref
+        ref, generation = self.change.ref, self.change.generation
         for collection in self._collections():
-            self.index.discard(ref.base, collection, ref.name, self.change.generation)
+            self.index.discard(ref.base, collection, ref.name, generation)
+        self.catalog.drop_documents(ref, generation + 1, since=generation)
 
     def _collections(self) -> tuple[str, ...]:
         record = self.catalog.base(self.change.ref.base)

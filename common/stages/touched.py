@@ -1,6 +1,9 @@
-"""What is to be brought in when a bucket says only that an object was touched: the store knows the rest (RULES 2)."""
+"""What a bucket's event leaves unsaid, asked of the store: what became of an object that was touched (RULES 2), and
+what took the place of one that was removed (RULES 3).
+"""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from common.domain.errors import Busy
@@ -25,3 +28,11 @@ def changes_of(ref: ObjectRef, store: ObjectStore) -> Iterator[ObjectChange]:
         yield ObjectChange("finalize", ref, current.generation, current.size)
         last = current.generation
     raise Busy(f"object {ref.key} keeps changing")
+
+
+def with_successor(change: ObjectChange, store: ObjectStore) -> ObjectChange:
+    """The removal with the generation that the store holds now as what overwrote it, if it holds one. Raises
+    Unavailable.
+    """
+    current = store.stat(change.ref)
+    return replace(change, overwritten_by=current.generation) if current else change

@@ -12,9 +12,10 @@ import subprocess
 import tempfile
 import time
 import uuid
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
@@ -66,6 +67,33 @@ class Tapped:
 def tap(client: firestore.Client, before: Callable[[str, Any], None]) -> None:
     """Let `before` see, or refuse, what the client asks of Firestore from now on."""
     client._firestore_api_internal = Tapped(client._firestore_api, before)
+
+
+@dataclass
+class Meter:
+    """What was asked of a Firestore client that it taps: calls by name, and the writes of each commit. Each write is
+    one document set, changed or deleted, which is what Firestore bills and bounds.
+    """
+
+    calls: Counter[str] = field(default_factory=Counter)
+    commits: list[list[Any]] = field(default_factory=list)
+
+    def __call__(self, name: str, request: Any) -> None:
+        self.calls[name] += 1
+        if name == "commit":
+            self.commits.append(list(request["writes"]))
+
+    def reset(self) -> None:
+        self.calls.clear()
+        self.commits.clear()
+
+    @property
+    def writes(self) -> list[Any]:
+        return [write for commit in self.commits for write in commit]
+
+    def collections(self) -> Counter[str]:
+        """How many documents were written by the collection they stand in."""
+        return Counter((write.update.name or write.delete).split("/")[-2] for write in self.writes)
 
 
 def cut_off(client: firestore.Client) -> None:

@@ -43,6 +43,14 @@ def publish(catalog: Catalog, name: str, generation: int, *documents: DocumentRe
     store(catalog, ObjectRecord(ref, newest=generation, live=generation))
 
 
+def publish_with(catalog: Catalog, name: str, live: int | None, *documents: DocumentRecord) -> None:
+    """Publish in one transaction with the documents, or take the object out."""
+    record = ObjectRecord(ObjectRef("acme", name), live=live)
+    catalog.transact(
+        record.ref, "unused", lambda held: Decision(None, replace(held, object=record), documents=documents)
+    )
+
+
 def full_object() -> ObjectRecord:
     return ObjectRecord(
         REF,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from common.domain.objects import ObjectRef
 from common.domain.records import ObjectRecord
 from common.ports import Catalog
-from tests.contract.records import document, publish, store
+from tests.contract.records import document, publish, publish_with, store
 from tests.contract.stores import CATALOGS
 
 
@@ -57,6 +57,71 @@ def test_dropping_documents_spares_the_named_generation_and_other_objects(catalo
     assert [(d.object, d.generation) for d in catalog.documents("acme")] == [("a.md", 2), ("b.md", 1)]
     store(catalog, ObjectRecord(ObjectRef("acme", "a.md"), live=1))
     assert [d.object for d in catalog.documents("acme")] == ["b.md"]
+
+
+def test_only_the_named_generations_are_dropped(catalog):
+    ref = ObjectRef("acme", "a.md")
+    for generation in (1, 2, 3):
+        catalog.put_documents(ref, generation, [document("a.md", generation)])
+    catalog.drop_documents(ref, 3, since=2)
+    left = {}
+    for generation in (1, 2, 3):
+        store(catalog, ObjectRecord(ref, live=generation))
+        left[generation] = [d.generation for d in catalog.documents("acme")]
+    assert left == {1: [1], 2: [], 3: [3]}
+
+
+SIZES = {"small": {}, "large": {"title": "".join(chr(0x4E00 + n * n * 7919 % 20_000) for n in range(60_000))}}
+
+
+@pytest.mark.parametrize("fields", SIZES.values(), ids=SIZES)
+def test_a_document_that_comes_with_its_publish_is_listed_from_then_on_until_another_takes_its_place(catalog, fields):
+    def found():
+        by_name = [d.generation for d in catalog.documents_named("acme", "a")]
+        assert [d.generation for d in catalog.documents("acme", prefix="a")] == by_name
+        return by_name
+
+    publish_with(catalog, "b.md", 7, document("b.md", 7))
+    first, second = (document("a.md", generation, **fields) for generation in (1, 2))
+    publish_with(catalog, "a.md", 1, first)
+    assert list(catalog.documents("acme")) == [first, document("b.md", 7)]
+    store(catalog, ObjectRecord(ObjectRef("acme", "a.md"), newest=9, live=1))
+    assert found() == [1]
+    publish_with(catalog, "a.md", 2, second)
+    assert list(catalog.documents_named("acme", "a.md")) == [second]
+    assert found() == [2]
+    publish_with(catalog, "a.md", 2, second)
+    assert found() == [2]
+    publish_with(catalog, "a.md", None)
+    assert found() == []
+    assert [d.object for d in catalog.documents("acme")] == ["b.md"]
+
+
+def test_one_document_and_many_take_each_others_place(catalog):
+    many = [document("a", 2, source) for source in ("x", "y", "z")]
+    publish_with(catalog, "a", 1, document("a", 1))
+    publish(catalog, "a", 2, *many)
+    assert list(catalog.documents("acme")) == many
+    publish_with(catalog, "a", 3, document("a", 3))
+    catalog.drop_documents(ObjectRef("acme", "a"), 3)
+    assert list(catalog.documents("acme")) == [document("a", 3)]
+    publish_with(catalog, "a", 4, *(document("a", 4, source) for source in "xyz"))
+    assert [d.source for d in catalog.documents("acme")] == ["x", "y", "z"]
+
+
+def test_documents_of_both_kinds_are_listed_page_by_page_in_one_order(catalog):
+    for number in range(12):
+        source = f"{number * 7 % 12:02}.md"
+        if number % 3:
+            publish_with(catalog, f"o{number}", 1, document(f"o{number}", 1, source))
+        else:
+            publish(catalog, f"o{number}", 1, document(f"o{number}", 1, source))
+    pages, after = [], ("", "")
+    while page := catalog.documents("acme", after=after, limit=5):
+        after = (page[-1].source, page[-1].object)
+        pages.append([d.source for d in page])
+    assert list(itertools.chain(*pages)) == [f"{number:02}.md" for number in range(12)]
+    assert [len(page) for page in pages] == [5, 5, 2]
 
 
 def test_documents_page_by_source_and_object(catalog):

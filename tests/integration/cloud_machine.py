@@ -4,7 +4,7 @@ late, again and in any order, and workers that stand still at every boundary unt
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -18,6 +18,7 @@ from common.adapters.memory_objects import MemoryObjectStore
 from common.adapters.plain_parser import PlainParser
 from common.adapters.signed_puts import SignedPuts
 from common.asking import Asking, asking
+from common.domain.documents import Parsed
 from common.domain.errors import Transient
 from common.domain.notifications import write_notification
 from common.domain.objects import ObjectChange, ObjectRef
@@ -29,6 +30,15 @@ from common.settings import read_settings
 from functions.ingest.handle import handle
 from functions.local.workers import push
 from tests.integration.one_machine import BASE, Killed, check_settled, marked, whole
+from tests.integration.standing_workers import (
+    CATALOG_CALLS,
+    INDEX_CALLS,
+    STORE_CALLS,
+    Standing,
+    Worker,
+    pause,
+    stopping,
+)
 
 BUCKET = "kb-test"
 SETTINGS = {
@@ -40,87 +50,22 @@ SETTINGS = {
     "KB_JWT_SECRET": "a secret that only this test knows",
     "KB_CACHE_TTL": "0",
 }
-CATALOG_CALLS = frozenset({"transact", "put_documents", "drop_documents"})
-INDEX_CALLS = frozenset({"upsert", "sweep", "discard"})
-STORE_CALLS = frozenset({"stat", "read"})
 _DIRECT = {"finalize": "finalized", "delete": "deleted", "archive": "archived"}
-_current = threading.local()
 
 
-def pause(name: str) -> None:
-    """A boundary: the worker of this thread stands here until it is told to go on. Others pass."""
-    worker: Worker | None = getattr(_current, "worker", None)
-    if worker is not None:
-        worker.stand(name)
+class SplittingParser:
+    """Takes the halves of a long enough file whose name starts with `varios` for two documents, as mail and attachment
+    are.
+    """
 
-
-class Worker:
-    """Work in a thread of its own, one boundary at a time: either it runs or who made it does, never both."""
-
-    def __init__(self, change: ObjectChange, work: Callable[[], None]) -> None:
-        self.change = change
-        self.at = ""
-        self.ended = False
-        self.error: BaseException | None = None
-        self.told_to_stop = False
-        self._doomed = False
-        self._go, self._stands = threading.Semaphore(0), threading.Semaphore(0)
-        self._thread = threading.Thread(target=self._run, args=(work,), daemon=True)
-        self._thread.start()
-
-    def resume(self) -> bool:
-        """Let it run to its next boundary; False when it came to its end."""
-        if not self.ended:
-            self._go.release()
-            self._stands.acquire()
-        return not self.ended
-
-    def finish(self) -> None:
-        while self.resume():
-            pass
-        self._thread.join()
-
-    def kill(self) -> None:
-        """It dies where it stands."""
-        self._doomed = True
-        self.finish()
-
-    def stand(self, name: str) -> None:
-        self.at = name
-        self._stands.release()
-        self._go.acquire()
-        if self._doomed:
-            raise Killed
-
-    def _run(self, work: Callable[[], None]) -> None:
-        _current.worker = self
-        self._go.acquire()
-        try:
-            if self._doomed:
-                raise Killed  # noqa: TRY301 - killed before it began
-            work()
-        except BaseException as error:  # noqa: BLE001 - whoever looks after the workers judges it
-            self.error = error
-        self.ended = True
-        self._stands.release()
-
-
-class Standing:
-    """A port of which the calls in `names` are boundaries too, so that a worker can be held in front of them."""
-
-    def __init__(self, port: Any, names: frozenset[str]) -> None:
-        self._port, self._names = port, names
-
-    def __getattr__(self, name: str) -> Any:
-        method = getattr(self._port, name)
-        if name not in self._names:
-            return method
-
-        def call(*args: Any, **kwargs: Any) -> Any:
-            pause(f"before {name}")
-            return method(*args, **kwargs)
-
-        return call
+    def parse(self, data: bytes, name: str, content_type: str = "") -> Parsed:
+        plain = PlainParser()
+        middle = data.find(b"\n\n", len(data) // 2) if name.startswith("varios") else -1
+        if middle < 0:
+            return plain.parse(data, name, content_type)
+        first, second = (plain.parse(half, name, content_type) for half in (data[:middle], data[middle:]))
+        attached = tuple(replace(each, source=f"{name}!/anexo") for each in second.documents)
+        return Parsed((*first.documents, *attached), first.warnings + second.warnings)
 
 
 class CountingEmbedder(HashingEmbedder):
@@ -162,6 +107,7 @@ class CloudMachine:
     workers: list[Worker] = field(default_factory=list)
     names: set[str] = field(default_factory=set)
     windows: bool = True
+    looked: bool = False
     store: MemoryObjectStore = field(init=False)
     reader: Asking = field(init=False)
     runtime: Runtime = field(init=False)
@@ -173,10 +119,10 @@ class CloudMachine:
         self.reader = self._asking(self.catalog, self.index)
         calls = (CATALOG_CALLS, INDEX_CALLS, STORE_CALLS) if self.windows else (frozenset(),) * 3
         ports = (self.catalog, self.index, self.store)
-        catalog, index, store = (Standing(port, names) for port, names in zip(ports, calls, strict=True))
+        catalog, index, store = (Standing(*each, self._wrote) for each in zip(ports, calls, strict=True))
         side = self._asking(catalog, index)
         bucket = Bucket(store, BUCKET, self.mail.append, list, SignedPuts(self.clock).sign)
-        work = working(side, bucket, Work(PlainParser(), _stopping, pause))
+        work = working(side, bucket, Work(SplittingParser(), stopping, pause))
         self.runtime = Runtime(**{each.name: getattr(side, each.name) for each in fields(side)}, **work)
 
     def _asking(self, catalog: Any, index: Any) -> Asking:
@@ -230,9 +176,21 @@ class CloudMachine:
     def seen(self, name: str) -> tuple[int, int] | None:
         return whole(self.reader.answers, name)
 
+    def _wrote(self) -> None:
+        self.looked = False
+
     def look(self) -> None:
+        """Every document that the catalog says answers is found, whole, and no other one is. Where nothing was written
+        since the last look, another one would find the same.
+        """
+        if self.looked:
+            return
+        self.looked = True
         for name in self.names:
-            self.seen(name)
+            known = self.catalog.object(ObjectRef(BASE, f"{name}.md"))
+            answering = known.passages if known is not None and known.live is not None else 0
+            found = self.seen(name)
+            assert (found[1] if found else 0) == answering, f"{name}: {found} of {answering} passages"
 
     def drain(self) -> None:
         """Deliver until nothing is left, oldest first; what comes back waits its turn."""
@@ -275,8 +233,3 @@ class CloudMachine:
         if self.catalog.base(BASE) is not None:
             drift = self.runtime.reconcile.run(BASE, repair=False, yes=False)
             assert drift["details"] == []
-
-
-def _stopping() -> bool:
-    worker: Worker | None = getattr(_current, "worker", None)
-    return worker is not None and worker.told_to_stop

@@ -20,15 +20,16 @@ from common.adapters.redis_cache import RedisCache, connect
 from common.adapters.sqlite.catalog import SqliteCatalog
 from common.adapters.sqlite.connection import Database
 from common.adapters.system_clock import SystemClock
+from common.asking import asking
 from common.domain.answer_json import ANSWERS, QUESTION_VECTORS
 from common.domain.errors import Unavailable
 from common.domain.fusion import Mode
 from common.loading import Models
 from common.ports import AnswerCache, Catalog, VectorIndex
-from common.runtime import asking
 from common.settings import read_settings
 from common.stages.answers import Answers
-from common.stages.caching import QuestionCache
+from common.stages.patience import Patience
+from common.stages.vectors import QuestionVectors
 from tests.contract.emulators import firestore_client
 from tests.integration.cloud_machine import SETTINGS
 from tests.integration.one_machine import BASE, whole
@@ -37,6 +38,8 @@ TTL = 600.0
 LIMIT = 2**24
 PATIENT = 30.0
 """Seconds; a busy machine is no fault of what is tested."""
+HELD_SECONDS = 60
+"""How long a question may be made to wait; none is given up by itself."""
 CATALOG_CALLS = frozenset({"epoch", "base", "collection", "live", "documents"})
 CACHE_CALLS = frozenset({"get", "put"})
 
@@ -97,7 +100,7 @@ class QueryProcess:
         name, call = self._standing
         if call is not None:
             args, more = call
-            self._line.send(getattr(self._index, name)(*args, **more))
+            self._line.send(_whole(getattr(self._index, name)(*args, **more)))
         else:
             self._line.send(None)
         self._hear()
@@ -139,11 +142,16 @@ class Standing:
             return method
 
         def call(*args: Any, **more: Any) -> Any:
-            self._line.send(("stands", (name, None if method else (args, more))))
+            self._line.send(("stands", (name, None if method else ([*map(_whole, args)], more))))
             answered = self._line.recv()
             return method(*args, **more) if method else answered
 
         return call
+
+
+def _whole(value: Any) -> Any:
+    """A value that can go over a line."""
+    return list(value) if isinstance(value, Iterator) else value
 
 
 @dataclass
@@ -196,11 +204,11 @@ def _opened(place: Place, line: Connection) -> Iterator[Answers]:
     with ExitStack() as stack:
         found, vectors = stack.enter_context(_caches(place, near, line))
         catalog = Standing(line, stack.enter_context(_catalog(place)), CATALOG_CALLS)
-        settings = read_settings(SETTINGS)
+        settings = read_settings(SETTINGS | {"KB_DEADLINE_SECONDS": str(HELD_SECONDS)})
         models = Models(settings.models, "", HashingEmbedder(8))
-        answers = asking(settings, clock, catalog, Standing(line), models, lambda: None).answers  # type: ignore[arg-type]
-        searcher = replace(answers.searcher, questions=QuestionCache(vectors))
-        yield replace(answers, cache=found, searcher=searcher)
+        side = asking(settings, clock, catalog, Standing(line), models, lambda: None)  # type: ignore[arg-type]
+        held = QuestionVectors(vectors, side.spaces, Patience("the embedding model", HELD_SECONDS))
+        yield replace(side.answers, cache=found, searcher=replace(side.answers.searcher, vectors=held))
 
 
 @contextmanager

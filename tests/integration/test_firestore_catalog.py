@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from common.adapters.firestore.calls import Contended
 from common.adapters.firestore.catalog import FirestoreCatalog
 from common.adapters.firestore.generations import FirestoreGenerations
-from common.adapters.firestore.layout import BASES, EPOCHS, INDEXES, UNINDEXED
+from common.adapters.firestore.layout import BASES, EPOCHS, INDEXES, OBJECTS, UNINDEXED
 from common.adapters.memory_catalog import MemoryCatalog
 from common.domain.errors import Misconfigured, Unavailable
 from common.domain.objects import ObjectRef
@@ -27,6 +27,7 @@ from tests.contract.records import (
     full_job,
     full_object,
     publish,
+    publish_with,
     store,
     store_job,
 )
@@ -162,17 +163,46 @@ def test_no_listing_of_jobs_loses_one_that_moves_meanwhile(client, catalog):
     assert list(catalog.jobs("acme")) == [new, old]
 
 
-def test_no_look_for_a_job_misses_it_while_it_moves(client, catalog):
+@pytest.mark.parametrize("call", [1, 2])
+def test_no_look_for_a_job_misses_it_while_it_moves(client, catalog, call):
     store_job(catalog, full_job())
-    moved = []
+    calls = []
 
-    def move(call, request):
-        if not moved:
-            moved.append(call)
+    def move(name, request):
+        calls.append(name)
+        if len(calls) == call:
             store_job(catalog, JobRecord("newer", REF, 8))
 
     tap(client, move)
     assert catalog.job("acme", "j7") == full_job()
+
+
+def test_a_job_that_ended_and_is_opened_anew_while_it_ends_is_not_lost(catalog):
+    """Its end goes to a document of its own, its opening to the object's: each is decided on with the other in view."""
+    ended = replace(full_job(), state="indexed", swept=False)
+    store_job(catalog, ended)
+    fresh = JobRecord("j7", REF, 7, created_at=ended.created_at)
+    decisions = []
+
+    def reopen(held):
+        decisions.append(held.job)
+        if len(decisions) == 1:
+            store_job(catalog, replace(ended, swept=True, notified=True))
+        return Decision(None, replace(held, job=fresh))
+
+    catalog.transact(REF, "j7", reopen)
+    assert [job.finished for job in decisions] == [False, True]
+    assert catalog.job("acme", "j7") == fresh
+    assert list(catalog.jobs("acme", state="indexed")) == []
+    assert list(catalog.jobs("acme", state="queued")) == [fresh]
+
+
+def test_nothing_of_a_removed_document_is_left(client, catalog):
+    publish_with(catalog, "a.md", 1, document("a.md", 1, title="secret"))
+    publish_with(catalog, "a.md", None)
+    (left,) = [row.to_dict() for row in client.collection(BASES, "acme", OBJECTS).stream()]
+    assert "secret" not in str(left)
+    assert not left.keys() & {"source", "object", "generation", "names", "document"}
 
 
 def test_the_epoch_is_shared_by_counters_that_objects_choose(client):
@@ -201,22 +231,29 @@ written = st.tuples(
     st.sampled_from(["a", "b", "c", "d"]),
     st.sampled_from(["queued", "indexed"]),
     st.sampled_from([1.0, 2.0, 1_790_000_000.000_001]),
+    st.booleans(),
+    st.booleans(),
 )
 
 
 def test_jobs_are_found_and_listed_wherever_they_stand(client):
     projects = itertools.count()
 
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=50, deadline=None)
     @given(st.lists(written, max_size=12))
     def holds(steps):
         base = f"base{next(projects)}"
         catalog, reference = FirestoreCatalog(client), MemoryCatalog()
-        for ref, job_id, state, created_at in steps:
-            name = f"{job_id}{ref.name[0]}"
-            job = JobRecord(name, ObjectRef(base, ref.name), 1, state=state, created_at=created_at)
-            store_job(catalog, job)
-            store_job(reference, job)
+        for number, (name, job_id, state, created_at, finished, with_object) in enumerate(steps):
+            ref = ObjectRef(base, name.name)
+            ends = {"swept": finished, "notified": finished}
+            job = JobRecord(f"{job_id}{ref.name[0]}", ref, 1, state=state, created_at=created_at, **ends)
+            changed = {"object": ObjectRecord(ref, newest=number)} if with_object else {}
+
+            def decide(held, job=job, changed=changed):
+                return Decision(held.job, replace(held, job=job, **changed))
+
+            assert catalog.transact(ref, job.job_id, decide) == reference.transact(ref, job.job_id, decide)
         for state in (None, "queued", "indexed"):
             everything = reference.jobs(base, state=state)
             assert list(catalog.jobs(base, state=state)) == everything

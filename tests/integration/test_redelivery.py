@@ -119,7 +119,6 @@ E100, E200 = ObjectChange("finalize", PRICE, 100), ObjectChange("finalize", PRIC
 def priced(*, only_new):
     """ORD-01's bucket: generation 200 is live, and 100 was before it unless the scenario begins with 200."""
     machine = CloudMachine(direct=True)
-    machine.names.add("preco")
     machine.store._next = 100
     if not only_new:
         machine.store.write(PRICE, OLD)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from common.domain import fencing
 from common.domain.fencing import Result
 from common.domain.objects import ObjectChange, ObjectRef
-from common.domain.records import BaseRecord, Held, Lease
+from common.domain.records import BaseRecord, Decision, Held, Lease
 
 REF = ObjectRef("acme", "a.md")
 NOW = 1000.0
@@ -127,6 +127,58 @@ def test_a_kill_between_publish_and_sweep_is_finished_without_a_new_attempt():
     done = fencing.publish(started(finalize(5)), "t", (), GOOD, NOW).held
     again = begun(finalize(5), done, token="other", now=NOW + fencing.LEASE_SECONDS)
     assert (again.value, again.held.job.attempts) == ("finish", 1)
+
+
+def test_a_published_version_holds_no_lease_and_is_finished_by_whoever_comes_first():
+    """Nothing that is swept behind it can ever answer again, so a newer version need not wait for it."""
+    done = fencing.publish(started(finalize(6), next_job(published(5))), "t", (), GOOD, NOW)
+    assert done.held.object.lease is None
+    newer = started(finalize(7), next_job(done.held), token="newer")
+    meanwhile = replace(done.held, object=newer.object)
+    again = begun(finalize(6), meanwhile, token="other")
+    assert (again.value, again.held) == ("finish", meanwhile)
+    ended = fencing.finish(meanwhile, "other", NOW)
+    assert (ended.value, ended.held.job.finished, ended.held.object) == ("published", True, newer.object)
+    assert ended.raise_epoch
+    assert fencing.finish(ended.held, "t", NOW) == replace(ended, raise_epoch=False)
+
+
+def test_a_failed_version_may_come_again_so_sweeping_behind_it_needs_the_lease():
+    at_work = started(finalize(6), next_job(published(5)))
+    failed = fencing.fail(at_work, "t", Result("failed", "INTERNAL"), NOW).held
+    assert begun(finalize(6), failed, token="other").value == "busy"
+    assert fencing.finish(failed, "other", NOW).value == "lease_lost"
+    taken = begun(finalize(6), failed, token="other", now=NOW + fencing.LEASE_SECONDS)
+    assert (taken.value, taken.held.object.lease.token) == ("finish", "other")
+    assert fencing.finish(taken.held, "t", NOW).value == "lease_lost"
+    ended = fencing.finish(taken.held, "other", NOW)
+    assert (ended.held.object.lease, ended.held.job.finished) == (None, True)
+
+
+def test_a_job_that_was_opened_anew_is_not_ended_by_who_ended_it_before():
+    done = fencing.publish(started(finalize(5)), "t", (), GOOD, NOW).held
+    opened = replace(done, job=replace(done.job, state="queued"))
+    assert fencing.finish(opened, "t", NOW).value == "lease_lost"
+
+
+OVERWRITTEN = ObjectChange("archive", REF, 5, overwritten_by=6)
+
+
+@pytest.mark.parametrize("change", [OVERWRITTEN, removal(4)])
+def test_the_removal_of_a_version_that_another_took_the_place_of_is_no_job_unless_it_was_asked_for(change):
+    known = next_job(published(5))
+    assert begun(change, known) == Decision("stale", known)
+    asked = fencing.enqueue(known, change, NOW).held
+    told = begun(change, asked)
+    assert (told.value, told.held.job.state, told.held.job.finished) == ("stale", "superseded", True)
+    assert told.held.object.live == 5
+
+
+def test_no_version_that_answers_is_settled_however_many_newer_ones_have_begun():
+    known = started(finalize(6), next_job(published(5))).object
+    assert not fencing.is_settled_past(known, 5)
+    assert fencing.is_settled_past(known, 4)
+    assert not fencing.is_settled_past(known, 6)
 
 
 def test_a_finished_job_is_never_begun_again():

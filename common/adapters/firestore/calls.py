@@ -68,21 +68,24 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Fields that one document shall have; None takes a field away, fields that are not named stay."""
+    """Fields that one document shall have, which was read as `row` and has not moved since; None takes a field away,
+    fields that are not named stay.
+    """
 
-    ref: firestore.DocumentReference
+    row: Row
     fields: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Step(Generic[T]):
-    """What a decision comes to: its `value`, the changes, the counters to raise by one, and the documents that have to
-    be as they were read for all of that to be right.
+    """What a decision comes to: its `value`, the changes, the counters to raise by one, the documents to store whatever
+    was there, and those that have to be as they were read for all of that to be right.
     """
 
     value: T
     changes: Sequence[Change] = ()
     raised: Sequence[firestore.DocumentReference] = ()
+    stored: Sequence[tuple[firestore.DocumentReference, Mapping[str, Any]]] = ()
     relies_on: Sequence[Row] = ()
 
 
@@ -169,29 +172,27 @@ class Calls:
         return settled
 
     def _attempt(self, refs: Sequence[firestore.DocumentReference], decide: Callable[[Sequence[Row]], Step[T]]) -> T:
-        seen = self.get(refs)
-        step = decide(seen)
-        if step.changes or step.raised:
-            before = {row.ref.path: row for row in seen}
-            written = {change.ref.path for change in step.changes}
-            relied = [row for row in step.relies_on if row.ref.path not in written]
+        step = decide(self.get(refs))
+        if step.changes or step.raised or step.stored:
+            written = {change.row.ref.path for change in step.changes}
+            relied = {row.ref.path: row for row in step.relies_on if row.ref.path not in written}
             with translated(writing=True):
-                self._commit(step, before, relied)
+                self._commit(step, relied)
         return step.value
 
-    def _commit(self, step: Step[T], before: Mapping[str, Row], relied: Sequence[Row]) -> None:
+    def _commit(self, step: Step[T], relied: Mapping[str, Row]) -> None:
         if not relied:
             batch = self._client.batch()
-            _fill(batch, step, before)
+            _fill(batch, step)
             batch.commit(**self._bounds)
             return
 
         @firestore.transactional
         def verified(transaction: firestore.Transaction) -> None:
-            for row in map(_row, transaction.get_all([row.ref for row in relied], **self._bounds)):
-                if row.version != before[row.ref.path].version:
+            for row in map(_row, transaction.get_all([row.ref for row in relied.values()], **self._bounds)):
+                if row.version != relied[row.ref.path].version:
                     raise Contended(f"{row.ref.path} was changed by another writer")
-            _fill(transaction, step, before)
+            _fill(transaction, step)
 
         verified(self._client.transaction(max_attempts=1))
 
@@ -220,18 +221,17 @@ def _delete(batch: firestore.WriteBatch, *, ref: firestore.DocumentReference) ->
     batch.delete(ref)
 
 
-def _fill(batch: firestore.WriteBatch, step: Step[T], before: Mapping[str, Row]) -> None:
+def _fill(batch: firestore.WriteBatch, step: Step[T]) -> None:
     for change in step.changes:
-        known = before.get(change.ref.path)
+        row = change.row
         kept = {name: value for name, value in change.fields.items() if value is not None}
-        if known is None:
-            batch.set(change.ref, kept)
-        elif not known.exists:
-            batch.create(change.ref, kept)
+        if not row.exists:
+            batch.create(row.ref, kept)
         else:
             gone = dict.fromkeys(change.fields.keys() - kept.keys(), firestore.DELETE_FIELD)
-            unmoved = firestore.LastUpdateOption(known.version)
-            batch.update(change.ref, {**kept, **gone}, option=unmoved)
+            batch.update(row.ref, {**kept, **gone}, option=firestore.LastUpdateOption(row.version))
+    for ref, fields in step.stored:
+        batch.set(ref, dict(fields))
     for counter in step.raised:
         batch.set(counter, {"raised": firestore.Increment(1)}, merge=True)
 

@@ -45,26 +45,41 @@ class FirestoreCatalog:
         places = self._places
 
         def settled(seen: Sequence[Row]) -> Step[T]:
-            base, known, moved = seen
-            held = Held(
-                _record(base, base_from_json), _record(known, object_from_json), jobs.held(job_id, known, moved)
-            )
+            base, known, own = seen
+            held = Held(_record(base, base_from_json), _record(known, object_from_json), jobs.held(job_id, known, own))
             decision = decide(held)
             wanted = decision.held
             changes = []
             if wanted.base is not None and wanted.base != held.base:
-                changes.append(Change(base.ref, {"record": packed(wanted.base)}))
-            if wanted.object is not None and wanted.object != held.object:
-                changes.append(Change(known.ref, _object_fields(wanted.object)))
+                changes.append(Change(base, {"record": packed(wanted.base)}))
+            fields, beside = self._of_object(ref, held.object, wanted.object, decision.documents)
+            if fields:
+                changes.append(Change(known, fields))
             if wanted.job is not None and wanted.job != held.job:
-                changes += jobs.placed(wanted.job, job_id, known, moved)
+                changes += jobs.placed(self._calls, places, wanted.job, known, own, with_object=bool(fields))
             raised = [places.epoch_of(ref.base, ref.name)] if decision.raise_epoch else []
-            # Without a document of its own the job is new or stands with its object, whose version then covers it.
-            relies_on = [base, known, *([moved] if moved.exists else [])]
-            return Step(decision.value, _joined(changes), raised, relies_on)
+            return Step(decision.value, _joined(changes), raised, beside, seen)
 
         refs = [places.base(ref.base), places.object(ref), places.job(ref.base, job_id)]
         return self._calls.settle(refs, settled)
+
+    def _of_object(
+        self,
+        ref: ObjectRef,
+        before: ObjectRecord | None,
+        wanted: ObjectRecord | None,
+        rows: Sequence[DocumentRecord],
+    ) -> documents.Placed:
+        """What changes in the object's document, and the documents to store beside it. One within it leaves with its
+        generation.
+        """
+        if wanted is None or (wanted == before and not rows):
+            return {}, []
+        fields = _object_fields(wanted)
+        if not rows and before is not None and wanted.live == before.live:
+            return fields, []
+        within, beside = documents.placed(self._places, ref, wanted.live, rows)
+        return {**fields, **within}, beside
 
     def update_base(
         self, base: str, decide: Callable[[BaseRecord | None], tuple[BaseRecord | None, T]], *, raise_epoch: bool
@@ -74,8 +89,9 @@ class FirestoreCatalog:
             stored = _record(row, base_from_json)
             wanted, value = decide(stored)
             changed = wanted is not None and wanted != stored
-            changes = [Change(row.ref, {"record": packed(wanted)})] if changed else []
-            return Step(value, changes, [self._places.epoch_of(base)] if raise_epoch else [], [row])
+            changes = [Change(row, {"record": packed(wanted)})] if changed else []
+            raised = [self._places.epoch_of(base)] if raise_epoch else []
+            return Step(value, changes, raised, relies_on=[row])
 
         return self._calls.settle([self._places.base(base)], settled)
 
@@ -121,8 +137,8 @@ class FirestoreCatalog:
     def put_documents(self, ref: ObjectRef, generation: int, documents_: Sequence[DocumentRecord]) -> None:
         documents.put(self._calls, self._places, ref, generation, documents_)
 
-    def drop_documents(self, ref: ObjectRef, below: int) -> None:
-        documents.drop(self._calls, self._places, ref, below)
+    def drop_documents(self, ref: ObjectRef, below: int, since: int = 0) -> None:
+        documents.drop(self._calls, self._places, ref, below, since)
 
     def documents(
         self, base: str, *, prefix: str = "", after: tuple[str, str] = ("", ""), limit: int = 0
@@ -176,10 +192,10 @@ def _object_fields(record: ObjectRecord) -> dict[str, Any]:
 def _joined(changes: Sequence[Change]) -> list[Change]:
     """One change per document."""
     fields: dict[str, dict[str, Any]] = {}
-    refs = {change.ref.path: change.ref for change in changes}
+    rows = {change.row.ref.path: change.row for change in changes}
     for change in changes:
-        fields.setdefault(change.ref.path, {}).update(change.fields)
-    return [Change(refs[path], merged) for path, merged in fields.items()]
+        fields.setdefault(change.row.ref.path, {}).update(change.fields)
+    return [Change(rows[path], merged) for path, merged in fields.items()]
 
 
 def _unleased(seen: Sequence[Row]) -> Step[int]:
@@ -187,4 +203,4 @@ def _unleased(seen: Sequence[Row]) -> Step[int]:
     record = _record(row, object_from_json)
     if record is None or record.lease is None:
         return Step(0)
-    return Step(1, [Change(row.ref, _object_fields(replace(record, lease=None)))])
+    return Step(1, [Change(row, _object_fields(replace(record, lease=None)))])

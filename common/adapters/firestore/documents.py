@@ -1,19 +1,21 @@
 """Documents of the catalog: stored by generation, listed while that generation is the one of their object that answers.
 
-A page is read in the order of (source, object), then the objects it names are asked which generation answers, both as
-of one moment. So a publish moves no document, and a page costs its documents and at most as many objects.
+The only document of an object stands within the object's own Firestore document and comes and goes with its live
+generation. Those of an object with several have one each: a page is read in the order of (source, object), then the
+objects it names are asked which generation answers, both as of one moment. So a publish moves no document, and a page
+costs its documents and at most as many objects.
 """
 
 import posixpath
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
 from google.cloud import firestore
 from google.cloud.firestore_v1.base_query import FieldFilter
 
-from common.adapters.firestore.calls import Calls
-from common.adapters.firestore.layout import DOCUMENTS, Places, decoded, packed
+from common.adapters.firestore.calls import Calls, Row
+from common.adapters.firestore.layout import OBJECTS, Places, decoded, packed
 from common.domain.errors import DocumentError
 from common.domain.objects import MAX_SOURCE_BYTES, ObjectRef, digest
 from common.domain.records import DocumentRecord, document_from_json
@@ -22,8 +24,14 @@ PAGE: Final = 500
 LARGEST_RECORD: Final = 1_000_000
 """Bytes of one record: a Firestore document holds 1 MiB, its other fields included."""
 
+WITHIN_OBJECT: Final = 64 * 1024
+"""Bytes of a record that may stand within its object's document, which is read whenever the object is worked on."""
+
 _LAST_CHARACTER: Final = chr(0x10FFFF)
-_ALL: Final = ("source", "object", "generation", "record")
+_FIELDS: Final = ("source", "object", "generation", "names", "document")
+_ALL: Final = ("source", "object", "generation", "live", "document")
+
+Placed = tuple[Mapping[str, Any], Sequence[tuple[firestore.DocumentReference, Mapping[str, Any]]]]
 
 
 def put(calls: Calls, places: Places, ref: ObjectRef, generation: int, documents: Sequence[DocumentRecord]) -> None:
@@ -31,10 +39,21 @@ def put(calls: Calls, places: Places, ref: ObjectRef, generation: int, documents
     calls.put(list(_stored(places, ref, generation, documents)))
 
 
-def drop(calls: Calls, places: Places, ref: ObjectRef, below: int) -> None:
-    stored = places.within(ref.base, DOCUMENTS)
+def placed(places: Places, ref: ObjectRef, live: int | None, documents: Sequence[DocumentRecord]) -> Placed:
+    """Where the documents that are stored with their object stand: the fields to set in its document (None takes one
+    away), and the Firestore documents beside it. Raises as `put`.
+    """
+    beside = list(_stored(places, ref, live, documents)) if live is not None else []
+    if len(beside) == 1 and len(beside[0][1]["document"]) <= WITHIN_OBJECT:
+        return {name: beside[0][1][name] for name in _FIELDS}, []
+    return dict.fromkeys(_FIELDS), [(place, fields) for place, fields, _ in beside]
+
+
+def drop(calls: Calls, places: Places, ref: ObjectRef, below: int, since: int) -> None:
+    """Those within the object's document are no concern of this: they leave with their live generation."""
+    stored = places.within(ref.base, OBJECTS)
     older = (
-        stored.where(filter=FieldFilter("version", ">=", _version(ref, 0)))
+        stored.where(filter=FieldFilter("version", ">=", _version(ref, max(since, 0))))
         .where(filter=FieldFilter("version", "<", _version(ref, max(below, 0))))
         .select(["generation"])
     )
@@ -45,22 +64,19 @@ def listed(
     calls: Calls, places: Places, base: str, prefix: str, after: tuple[str, str], limit: int
 ) -> Sequence[DocumentRecord]:
     """Live documents behind `after`, by (source, object); all when `limit` is 0."""
-    query = _behind(places.within(base, DOCUMENTS), prefix, after)
+    query = _behind(places.within(base, OBJECTS), prefix, after)
     found: list[DocumentRecord] = []
     if query is None:
         return found
     size = min(limit or PAGE, PAGE)
     live: dict[str, int | None] = {}
-    moment = None
+    moment: datetime | None = None
     while True:
         page = calls.rows(query.limit(size), at=moment)
         if not page:
             return found[: limit or None]
         moment = moment or page[-1].moment
-        live |= _live(calls, places, base, {row.fields["object"] for row in page} - live.keys(), moment)
-        found += decoded(
-            (row for row in page if live[row.fields["object"]] == row.fields["generation"]), document_from_json
-        )
+        found += _answering(calls, places, base, page, moment, live)
         if len(page) < size or (limit and len(found) >= limit):
             return found[: limit or None]
         query = query.start_after(page[-1].cursor)
@@ -70,19 +86,16 @@ def named(calls: Calls, places: Places, base: str, name: str) -> Sequence[Docume
     """Live documents that go by this name."""
     if not name:
         return []
-    stored = places.within(base, DOCUMENTS)
+    stored = places.within(base, OBJECTS)
     rows = calls.rows(stored.where(filter=FieldFilter("names", "array_contains", digest(name))).select(_ALL))
-    if not rows:
-        return []
-    live = _live(calls, places, base, {row.fields["object"] for row in rows}, rows[-1].moment)
-    found = decoded((row for row in rows if live[row.fields["object"]] == row.fields["generation"]), document_from_json)
+    found = _answering(calls, places, base, rows, rows[-1].moment, {}) if rows else []
     return sorted(found, key=lambda document: (document.source, document.object))
 
 
 def _stored(
     places: Places, ref: ObjectRef, generation: int, documents: Sequence[DocumentRecord]
 ) -> Iterator[tuple[firestore.DocumentReference, Mapping[str, Any], int]]:
-    stored = places.within(ref.base, DOCUMENTS)
+    stored = places.within(ref.base, OBJECTS)
     for document in documents:
         record = packed(document)
         if len(record) > LARGEST_RECORD:
@@ -100,7 +113,7 @@ def _stored(
             "version": _version(ref, generation),
             # Hashes: an external id may be longer than what Firestore indexes.
             "names": sorted(digest(name) for name in names if name),
-            "record": record,
+            "document": record,
         }
         weight = len(record) + 2 * len(document.source.encode()) + len(ref.name.encode()) + 1024
         yield stored.document(digest(ref.name, generation, document.source)), fields, weight
@@ -134,10 +147,14 @@ def _size(text: str) -> int | None:
         return None
 
 
-def _live(calls: Calls, places: Places, base: str, names: Collection[str], at: datetime) -> dict[str, int | None]:
-    """Which generation of each object answers."""
-    if not names:
-        return {}
-    asked = list(names)
-    rows = calls.get([places.object(ObjectRef(base, name)) for name in asked], ["live"], at)
-    return {name: row.fields.get("live") for name, row in zip(asked, rows, strict=True)}
+def _answering(
+    calls: Calls, places: Places, base: str, rows: Sequence[Row], at: datetime, live: dict[str, int | None]
+) -> list[DocumentRecord]:
+    """The documents of those rows whose generation answers; `live` keeps what objects were asked about it."""
+    apart = {row.fields["object"] for row in rows if "live" not in row.fields}
+    asked = list(apart - live.keys())
+    if asked:
+        owners = calls.get([places.object(ObjectRef(base, name)) for name in asked], ["live"], at)
+        live |= {name: owner.fields.get("live") for name, owner in zip(asked, owners, strict=True)}
+    found = (row for row in rows if row.fields.get("live", live.get(row.fields["object"])) == row.fields["generation"])
+    return decoded(found, document_from_json, "document")

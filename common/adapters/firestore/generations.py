@@ -32,7 +32,7 @@ class FirestoreGenerations:
                 "generation": generation,
                 "present": True,
             }
-            return Step(generation, [Change(row.ref, fields)])
+            return Step(generation, [Change(row, fields)])
 
         return self._calls.settle([self._place(ref)], settled)
 
@@ -49,7 +49,7 @@ class FirestoreGenerations:
             known = row.fields
             if known.get("generation") != generation:
                 return Step(value=False)
-            return Step(value=True, changes=[Change(row.ref, {"present": False})] if known["present"] else [])
+            return Step(value=True, changes=[Change(row, {"present": False})] if known["present"] else [])
 
         return self._calls.settle([self._place(ref)], settled)
 

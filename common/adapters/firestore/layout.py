@@ -3,14 +3,17 @@
     kb_bases/{base}                            record
     kb_bases/{base}/kb_epochs/{n}              raised
     kb_bases/{base}/kb_collections/{name}      record
-    kb_bases/{base}/kb_objects/{hash}          name, record, live, stale, leased, documents, passages, tokens, size,
-                                               and its newest job: job_id, job_order, job_state_order, job
-    kb_bases/{base}/kb_jobs/{job}              those four of a job whose place a newer one took
-    kb_bases/{base}/kb_documents/{hash}        source, object, generation, version, names, record
+    kb_bases/{base}/kb_objects/{hash}          name, record, live, stale, leased, documents, passages, tokens, size;
+                                               its newest job: job_id, job_order, job_state_order, job;
+                                               its document, when it has but one: source, object, generation, names,
+                                               document
+    kb_bases/{base}/kb_objects/{hash}          those five and version, for each document of an object that has several
+    kb_bases/{base}/kb_jobs/{job}              those four of a job that ended, or whose place a newer one took
     kb_generations/{hash}                      base, name, identity, generation, present
 
 Records are JSON text (compressed bytes when long); beside it stands only what a query selects, orders or sums by. All
-of a base lies below its document, so no query can reach into another one.
+of a base lies below its document, so no query can reach into another one. What changes together stands together, for a
+write is paid by the document: a file with one document is announced, claimed, published and finished in six of them.
 """
 
 import json
@@ -32,11 +35,10 @@ EPOCHS: Final = "kb_epochs"
 COLLECTIONS: Final = "kb_collections"
 OBJECTS: Final = "kb_objects"
 JOBS: Final = "kb_jobs"
-DOCUMENTS: Final = "kb_documents"
 GENERATIONS: Final = "kb_generations"
 
 INDEXES: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
-    (DOCUMENTS, ("source", "object")),
+    (OBJECTS, ("source", "object")),
     (OBJECTS, ("documents", "passages", "tokens", "size")),
 )
 """The composite indexes: collection and fields, all ascending, query scope COLLECTION. Every other query is served by
@@ -46,14 +48,14 @@ the single-field indexes that Firestore makes by itself.
 UNINDEXED: Final[tuple[tuple[str, str], ...]] = (
     (BASES, "record"),
     (COLLECTIONS, "record"),
-    (DOCUMENTS, "record"),
-    (DOCUMENTS, "object"),
-    (DOCUMENTS, "generation"),
     (GENERATIONS, "identity"),
     (GENERATIONS, "generation"),
     (JOBS, "job"),
     (OBJECTS, "record"),
     (OBJECTS, "job"),
+    (OBJECTS, "document"),
+    (OBJECTS, "object"),
+    (OBJECTS, "generation"),
     (OBJECTS, "live"),
     (OBJECTS, "stale"),
 )

@@ -73,6 +73,8 @@ class SqliteCatalog:
                 _write_object(connection, ref, wanted.object)
             if wanted.job is not None and wanted.job != held.job:
                 _write_job(connection, ref.base, job_id, wanted.job)
+            for document in decision.documents:
+                documents.put(connection, ref, document.generation, [document])
             if decision.raise_epoch:
                 connection.execute(_RAISE_EPOCH, (ref.base,))
         return decision.value
@@ -139,9 +141,9 @@ class SqliteCatalog:
         with self._database.transaction() as connection:
             documents.put(connection, ref, generation, documents_)
 
-    def drop_documents(self, ref: ObjectRef, below: int) -> None:
+    def drop_documents(self, ref: ObjectRef, below: int, since: int = 0) -> None:
         with self._database.transaction() as connection:
-            documents.drop(connection, ref, below)
+            documents.drop(connection, ref, below, since)
 
     def documents(
         self, base: str, *, prefix: str = "", after: tuple[str, str] = ("", ""), limit: int = 0

@@ -60,9 +60,10 @@ def put(connection: sqlite3.Connection, ref: ObjectRef, generation: int, documen
     )
 
 
-def drop(connection: sqlite3.Connection, ref: ObjectRef, below: int) -> None:
+def drop(connection: sqlite3.Connection, ref: ObjectRef, below: int, since: int) -> None:
     connection.execute(
-        "DELETE FROM documents WHERE base = ? AND object = ? AND generation < ?", (ref.base, ref.name, below)
+        "DELETE FROM documents WHERE base = ? AND object = ? AND generation >= ? AND generation < ?",
+        (ref.base, ref.name, since, below),
     )
 
 

@@ -1,11 +1,11 @@
 output "deployer_member" {
-  description = "IAM member in whose name this environment is deployed."
-  value       = google_service_account.deployer.member
+  description = "IAM member in whose name this environment is deployed; known before the account is made."
+  value       = "serviceAccount:${google_service_account.deployer.account_id}@${var.project_id}.iam.gserviceaccount.com"
 }
 
 output "builder_members" {
   description = "IAM member that pushes images, where they are built."
-  value       = { for account in google_service_account.builder : "builder" => "serviceAccount:kb-builder@${account.project}.iam.gserviceaccount.com" }
+  value       = { for account in google_service_account.builder : "builder" => "serviceAccount:${account.account_id}@${var.project_id}.iam.gserviceaccount.com" }
 }
 
 output "deploy_trigger" {

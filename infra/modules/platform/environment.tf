@@ -37,8 +37,9 @@ locals {
   invokers = {
     ingest  = { push = module.messaging.push_members["ingest"] }
     reindex = { push = module.messaging.push_members["reindex"] }
-    query   = var.settings.kb_auth == "jwt" ? {} : var.callers
-    manage  = var.settings.kb_auth == "jwt" ? {} : merge(var.callers, { scheduler = module.scheduler.caller_member })
+    # The deployment asks a candidate whether it asks for a token.
+    query  = var.settings.kb_auth == "jwt" ? {} : merge(var.callers, { deployer = module.delivery.deployer_member })
+    manage = var.settings.kb_auth == "jwt" ? {} : merge(var.callers, { deployer = module.delivery.deployer_member, scheduler = module.scheduler.caller_member })
   }
 
   # Setting that is secret -> the functions that use it.
