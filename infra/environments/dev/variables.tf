@@ -203,8 +203,8 @@ variable "settings" {
     error_message = "In prod a token is for us and from one issuer: kb_jwt_audience and kb_jwt_issuer."
   }
   validation {
-    condition     = var.settings.kb_auth != "iam" || var.settings.kb_iam_audience != null
-    error_message = "kb_auth = iam needs kb_iam_audience."
+    condition     = var.settings.kb_auth != "iam" || (var.settings.kb_iam_audience != null && length(var.settings.kb_iam_bases) > 0)
+    error_message = "kb_auth = iam needs kb_iam_audience and kb_iam_bases."
   }
   validation {
     condition     = !coalesce(var.settings.kb_writeback_enabled, false) || contains(keys(var.secret_versions), "kb_writeback_password")
