@@ -6,9 +6,11 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any, Final
 
 from common.adapters.process_cache import ProcessCache
+from common.domain.budget import EstimatedTokens, TokenCounter
 from common.domain.lexical import LEXICAL_VERSION
 from common.domain.records import Gate
 from common.domain.space import CHUNKING_VERSION, Chunking, EmbeddingSpace, LexicalSpace
@@ -18,13 +20,16 @@ from common.models import gate_constants
 from common.ports import AnswerCache, Catalog, Clock, Reranker, VectorIndex
 from common.settings import Settings
 from common.stages.addressing import Addressing
-from common.stages.answers import Answers, at_once
+from common.stages.answers import Answers
+from common.stages.around import Surroundings
 from common.stages.caching import EpochMemory, Epochs
 from common.stages.candidates import Candidates
 from common.stages.contents import Library
+from common.stages.context import Contexts
 from common.stages.listing import Listing
-from common.stages.neighbourhood import Neighbourhood, Within
-from common.stages.patience import Patience
+from common.stages.neighbourhood import Neighbourhood
+from common.stages.patience import Patience, Within, at_once
+from common.stages.pinned import PinnedDocuments
 from common.stages.reading import Reading
 from common.stages.rerank import Reordering
 from common.stages.search import Searcher
@@ -49,6 +54,8 @@ class Asking:
     spaces: Spaces
     answers: Answers
     several: SeveralBases
+    contexts: Contexts
+    token_counter: TokenCounter
     listing: Listing
     reading: Reading
     authenticate: Authenticate
@@ -88,6 +95,8 @@ def asking(
     reading = Reading(catalog, index, addressing, library, searcher.view, _bucket_path(settings))
     reordering, neighbourhood = Reordering(_reranker(settings)), Neighbourhood(reading.related, within)
     answers = Answers(searcher, epochs, cache, reordering, settings.kb_deadline_seconds, within, neighbourhood)
+    several = SeveralBases(answers)
+    pinned, surroundings = PinnedDocuments(catalog, index, searcher.candidates), Surroundings(index, cache)
     return Asking(
         settings=settings,
         clock=clock,
@@ -95,7 +104,9 @@ def asking(
         index=index,
         spaces=spaces,
         answers=answers,
-        several=SeveralBases(answers),
+        several=several,
+        contexts=Contexts(answers, several, pinned, surroundings, reading.card, within),
+        token_counter=token_counter(settings),
         listing=Listing(catalog, addressing, library, searcher.view),
         reading=reading,
         authenticate=authenticate(settings, clock),
@@ -152,6 +163,20 @@ def authenticate(settings: Settings, clock: Clock) -> Authenticate:
 
     found = RemoteKeys(settings.kb_jwks_url, clock) if settings.kb_jwks_url else SecretKey(settings.kb_jwt_secret)
     return JwtIdentity(found, clock, audience=settings.kb_jwt_audience, issuer=settings.kb_jwt_issuer)
+
+
+def token_counter(settings: Settings) -> TokenCounter:
+    """What KB_TOKEN_COUNTER names. Raises Misconfigured for one that is not there."""
+    wanted = settings.kb_token_counter
+    if wanted == "estimate":
+        return EstimatedTokens()
+    if wanted.startswith("tiktoken:"):
+        from common.adapters.tiktoken_counter import TiktokenCounter  # noqa: PLC0415 - only where it is asked for
+
+        return TiktokenCounter(wanted.removeprefix("tiktoken:"), settings.models / "tiktoken")
+    from common.adapters.tokenizer_file import TokenizerFileCounter  # noqa: PLC0415 - see above
+
+    return TokenizerFileCounter(Path(wanted))
 
 
 def _reranker(settings: Settings) -> Reranker | None:

@@ -30,10 +30,16 @@ _opening = threading.Lock()
 
 
 def start_process() -> None:
-    """What the query function does when its process starts: look at its settings, then begin to load the model while
-    the rest is imported. Raises Misconfigured with every problem, so that a wrong configuration takes no request.
+    """What the query function does when its process starts: look at its settings, and have the model loaded before the
+    first request asks for it. Raises Misconfigured with every problem, so that a wrong configuration takes no request.
     """
     authenticate(process_settings(), SystemClock())
+    # Not here: functions-framework imports first and then forks the process that serves. Locks that are held, threads
+    # and connections of gRPC do not survive that, and every request would wait for them.
+    os.register_at_fork(after_in_child=_begin_to_load)
+
+
+def _begin_to_load() -> None:
     threading.Thread(target=_load, name="loading", daemon=True).start()
 
 

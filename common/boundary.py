@@ -53,18 +53,31 @@ class Router:
     """Routes of one function: authenticates, finds the route, checks the base, and turns every error into a problem."""
 
     def __init__(
-        self, routes: Sequence[Route], authenticate: Authenticate, ready: Callable[[], Mapping[str, Any]]
+        self,
+        routes: Sequence[Route],
+        authenticate: Authenticate,
+        ready: Callable[[], Mapping[str, Any]],
+        describe: Callable[[Sequence[tuple[str, str]]], Mapping[str, Any]] | None = None,
     ) -> None:
         self._routes = {id(route): route for route in routes}
         rules = [Rule(r.rule, methods=[r.method], endpoint=str(id(r))) for r in routes]
         self._map = Map(rules, converters={"source": _SourceConverter}, strict_slashes=False, merge_slashes=False)
         self._authenticate = authenticate
         self._ready = ready
+        self._describe = describe
+        self._description: Mapping[str, Any] | None = None
 
     @property
     def routes(self) -> list[tuple[str, str]]:
         """Method and rule of every route."""
         return [(route.method, route.rule) for route in self._routes.values()]
+
+    @property
+    def description(self) -> Mapping[str, Any]:
+        """The routes in OpenAPI's form, made when first asked for; empty where nothing is written about them."""
+        if self._description is None:
+            self._description = self._describe(self.routes) if self._describe else {}
+        return self._description
 
     def knows(self, request: Request) -> bool:
         """Whether one of the routes has this path, whatever the method."""
@@ -89,7 +102,7 @@ class Router:
         request_id = request.headers.get("X-Request-Id", "")[:100] or uuid.uuid4().hex
         traced = TRACE.set(trace_of(request.headers.get("traceparent", "")))
         try:
-            response = self._health(request) or self._serve(request)
+            response = self._public(request) or self._serve(request)
         except Exception as error:  # noqa: BLE001 - the edge: every error becomes a problem and is logged
             response = problem_of(error, request_id)
         response.headers["X-Request-Id"] = request_id if request_id.isprintable() else uuid.uuid4().hex
@@ -100,11 +113,14 @@ class Router:
         TRACE.reset(traced)
         return response
 
-    def _health(self, request: Request) -> Response | None:
+    def _public(self, request: Request) -> Response | None:
+        """What anybody may know: that the function is there, whether it is ready, and what it can be asked."""
         if request.path == "/healthz":
             return answer({"status": "alive"})
         if request.path == "/readyz":
             return answer({"status": "ready", **self._ready()})
+        if request.path == "/openapi.json" and request.method in {"GET", "HEAD"} and self._describe is not None:
+            return answer(self.description)
         return None
 
     def _serve(self, request: Request) -> Response:

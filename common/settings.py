@@ -35,12 +35,11 @@ class CloudBucket:
     name: str
 
 
+MULTILINGUAL: Final = "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2"
+
+
 class _Wrong(ValueError):
     """A value that its setting cannot take; the message says what it takes."""
-
-
-def _text(value: str) -> str:
-    return value
 
 
 def _flag(value: str) -> bool:
@@ -114,7 +113,22 @@ def _chunk_tokens(value: str) -> int:
     return 0 if value == "auto" else _whole(32, 8192)(value)
 
 
-def _setting(default: Any, parse: Callable[[str], Any] = _text, says: str = "") -> Any:  # noqa: ANN401
+def _line(longest: int) -> Callable[[str], str]:
+    def parse(value: str) -> str:
+        if not (value.isprintable() and len(value) <= longest):
+            raise _Wrong(f"is one line of at most {longest} characters")
+        return value
+
+    return parse
+
+
+def _counter(value: str) -> str:
+    if value == "estimate" or value.startswith("tiktoken:") or value.endswith(".json"):
+        return value
+    raise _Wrong("is estimate, tiktoken:<encoding> or the path of a tokenizer.json")
+
+
+def _setting(default: Any, parse: Callable[[str], Any] = str, says: str = "") -> Any:  # noqa: ANN401
     return field(default=default, metadata={"parse": parse, "says": says})
 
 
@@ -165,7 +179,10 @@ class Settings:
     kb_rerank_model: str = _setting("", says="its model")
     kb_rerank_api_key: str = _setting("", says="its key")
     kb_context_characters: int = _setting(24000, _whole(1), "default budget over several bases")
-    kb_redact: str = _setting("off", _one_of("off", "secrets"), "mask secrets on the way to a model")
+    kb_context_label: str = _setting("Documento", _line(40), "what a document is called in a block of context")
+    kb_truncation_mark: str = _setting("[conteúdo truncado]", _line(100), "what a text that was cut ends in")
+    kb_token_counter: str = _setting("estimate", _counter, "estimate, tiktoken:<encoding>, or a tokenizer.json")
+    kb_redact: str = _setting("secrets", _one_of("off", "secrets"), "mask secrets in context and prompt")
     kb_embed_provider: str = _setting(
         "fastembed", _one_of("fastembed", "openai", "voyage", "ollama", "bedrock", "none"), "who embeds"
     )
@@ -206,16 +223,12 @@ class Settings:
 
     @property
     def model(self) -> str:
-        default = "e5-small-enpt" if self.kb_mode == "local" else "sentence-transformers/" + MULTILINGUAL
-        return self.kb_embedding_model or default
+        return self.kb_embedding_model or ("e5-small-enpt" if self.kb_mode == "local" else MULTILINGUAL)
 
     def shown(self) -> dict[str, str]:
         """Every setting as text under its environment name, secrets as `***`."""
         values = {f.name: getattr(self, f.name) for f in fields(self)}
         return {n.upper(): "***" if n in SECRETS and v else str(v) for n, v in values.items()}
-
-
-MULTILINGUAL: Final = "paraphrase-multilingual-MiniLM-L12-v2"
 
 
 def read_settings(environment: Mapping[str, str] | None = None, **overrides: str) -> Settings:

@@ -4,7 +4,6 @@ Every runtime of a model folder composes this, so that the same text costs the s
 in all of them.
 """
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, islice
@@ -16,13 +15,13 @@ from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
 from common.domain.errors import EmbeddingInvalid, PassageTooLong
+from common.domain.surrogates import encodable
 from common.models import Manifest
 
 # Vectors of a dynamically quantised graph depend on what shares their batch.
 _BATCH: Final = {"int8": 1, "fp32": 16}
 _UNIT_TOLERANCE: Final = 1e-3
 _SMALLEST: Final = 1e-12
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +54,11 @@ class ModelTokens:
 
     def count(self, text: str) -> int:
         """Tokens of `text` alone, without special tokens and prefix."""
-        return len(self.tokenizer.encode(_encodable(text), add_special_tokens=False).ids)
+        return len(self.tokenizer.encode(encodable(text), add_special_tokens=False).ids)
 
     def ends(self, text: str) -> list[int]:
         """For each token of `text`, the character offset where it ends; never decreasing."""
-        offsets = self.tokenizer.encode(_encodable(text), add_special_tokens=False).offsets
+        offsets = self.tokenizer.encode(encodable(text), add_special_tokens=False).offsets
         return list(accumulate((end for _, end in offsets), max))
 
     def embed(self, texts: Sequence[str], prefix: str, forward: Forward) -> list[list[float]]:
@@ -67,7 +66,7 @@ class ModelTokens:
 
         Raises PassageTooLong before anything is embedded, EmbeddingInvalid for a vector that is no direction.
         """
-        whole = [_encodable(prefix + text) for text in texts]
+        whole = [encodable(prefix + text) for text in texts]
         encodings = [self._fitting(position, text) for position, text in enumerate(whole)]
         vectors: list[list[float]] = [[]] * len(whole)
         by_length = sorted(range(len(whole)), key=lambda position: len(encodings[position].ids))
@@ -115,11 +114,6 @@ class ModelTokens:
             ids[row, : len(encoding.ids)] = encoding.ids
             mask[row, : len(encoding.ids)] = 1
         return Batch(texts, ids, mask)
-
-
-def _encodable(text: str) -> str:
-    """`text` with each half of a surrogate pair, which JSON lets through and UTF-8 does not, as U+FFFD."""
-    return _SURROGATE.sub("\ufffd", text)
 
 
 def _slices(positions: list[int], size: int) -> Iterator[list[int]]:

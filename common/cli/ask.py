@@ -3,10 +3,10 @@
 import json
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import click
 
@@ -17,6 +17,8 @@ from common.domain.metrics import auc, confusion_at, mrr_at, ndcg_at, recall_at
 
 NO_MATCH_EXIT: Final = 3
 _DEPTH: Final = 50
+_BASES: Final = "The base; several with weights."
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class _Threshold(click.ParamType[Any]):
@@ -48,35 +50,46 @@ class _Weighted(click.ParamType[Any]):
             self.fail(f"{weight!r} is not a weight such as 1.5", param, ctx)
 
 
+def question_options(command: F) -> F:
+    """The question and how it is asked."""
+    for option in reversed(
+        (
+            click.argument("question"),
+            click.option("--base", "asked", required=True, multiple=True, type=_Weighted(), help=_BASES),
+            click.option("--top-k", type=click.IntRange(1, 50), help="How many passages (default 5)."),
+            click.option("--mode", type=click.Choice(["hybrid", "dense", "lexical"]), default="hybrid"),
+            click.option("--threshold", type=_Threshold(), help="auto, off, or the least cosine of a passage."),
+            click.option("--rerank", type=click.Choice(["off", "mmr", "llm"]), help="Reorder the best passages."),
+        )
+    ):
+        command = option(command)
+    return command
+
+
 @click.command()
-@click.argument("question")
-@click.option("--base", "asked", required=True, multiple=True, type=_Weighted(), help="The base; several with weights.")
-@click.option("--top-k", type=click.IntRange(1, 50), help="How many passages (default 5).")
-@click.option("--mode", type=click.Choice(["hybrid", "dense", "lexical"]), default="hybrid")
-@click.option("--threshold", type=_Threshold(), help="auto, off, or the least cosine of a passage.")
-@click.option("--rerank", type=click.Choice(["off", "mmr", "llm"]), help="Reorder the best passages.")
-def search(
-    context: Context,
-    question: str,
-    asked: Sequence[dict[str, Any]],
-    top_k: int | None,
-    mode: str,
-    threshold: Any,  # noqa: ANN401
-    rerank: str | None,
-) -> None:
+@question_options
+def search(context: Context, question: str, asked: Sequence[dict[str, Any]], **given: Any) -> None:  # noqa: ANN401
     """Ask a base, or several; prints cited passages, or says that it does not know (exit code 3)."""
-    body: dict[str, Any] = {"query": question, "mode": mode}
-    if rerank is not None:
-        body["rerank"] = rerank
-    if top_k is not None:
-        body["top_k"] = top_k
-    if threshold is not None:
-        body["threshold"] = None if threshold == "off" else threshold
+    answer = ask_bases(context, "search", question, asked, given)
+    context.options.emit(answer, _shown(answer))
+    end_of_answer(context, answer)
+
+
+def ask_bases(
+    context: Context, what: str, question: str, asked: Sequence[dict[str, Any]], given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The answer of the route `what` of one base, or of the same over several; `given` are the options."""
+    body = {"query": question, **{name: value for name, value in given.items() if value is not None}}
+    if body.get("threshold") == "off":
+        body["threshold"] = None
     with context.api() as api:
         alone = len(asked) == 1 and "weight" not in asked[0]
-        path = route("bases", asked[0]["base"], "search") if alone else route("search")
-        answer = dict(api.call("POST", path, body=body if alone else {**body, "bases": list(asked)}).checked().body)
-    context.options.emit(answer, _shown(answer))
+        path = route("bases", asked[0]["base"], what) if alone else route(what)
+        return dict(api.call("POST", path, body=body if alone else {**body, "bases": list(asked)}).checked().body)
+
+
+def end_of_answer(context: Context, answer: Mapping[str, Any]) -> None:
+    """What stands beside an answer, and the exit code of one that is none."""
     for warning in answer["warnings"]:
         context.options.notice(warning)
     if not answer["match"]:

@@ -92,6 +92,18 @@ def _over_bases(base: str, canary: Canary) -> dict[str, Any]:
     return {**_question(base, canary), "bases": [{"base": base}]}
 
 
+def _vector_store(_base: str, canary: Canary) -> dict[str, Any]:
+    return {"query": canary.hook, "ranking_options": {"score_threshold": 0}, "max_num_results": 50}
+
+
+def _material(base: str, canary: Canary) -> dict[str, Any]:
+    return {**_question(base, canary), "max_characters": 20_000}
+
+
+def _material_over_bases(base: str, canary: Canary) -> dict[str, Any]:
+    return {**_material(base, canary), "bases": [{"base": base}]}
+
+
 def _nothing(_base: str, _canary: Canary) -> dict[str, Any]:
     return {}
 
@@ -106,6 +118,10 @@ BASE: Final = "/v1/bases/{base}"
 WAYS: Final[Mapping[Route, Way]] = {
     ("POST", f"{BASE}/search"): Way(_question),
     ("POST", "/v1/search"): Way(_over_bases),
+    ("POST", "/v1/vector_stores/{base}/search"): Way(_vector_store),
+    ("POST", f"{BASE}/context"): Way(_material),
+    ("POST", "/v1/context"): Way(_material_over_bases),
+    ("POST", f"{BASE}/prompt"): Way(_material),
     ("GET", "/v1/bases"): Way(refused=False),
     ("GET", f"{BASE}/card"): Way(),
     ("GET", f"{BASE}/toc"): Way(),

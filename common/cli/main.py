@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import click
 
-from common.cli import ask, change, models, read, reconcile
+from common.cli import ask, change, material, models, read, reconcile
 from common.cli.api import Connect
 from common.cli.output import Context, Options
 from common.domain.errors import FicharioError, Misconfigured
@@ -77,7 +77,8 @@ def build(connect: Connect, more: Sequence[click.Command] = ()) -> click.Group:
         context.meta["options"] = options
         context.meta["connect"] = connect
 
-    for command in (*more, *change.COMMANDS, *reconcile.COMMANDS, *ask.COMMANDS, *read.COMMANDS):
+    commands = (*change.COMMANDS, *reconcile.COMMANDS, *ask.COMMANDS, *material.COMMANDS, *read.COMMANDS)
+    for command in (*more, *commands):
         fichario.add_command(command)
 
     @fichario.group(name="models", cls=Group)

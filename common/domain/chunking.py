@@ -170,8 +170,7 @@ class _Chunker:
             extra += self._tail(text[previous.start : previous.end])
         if not extra:
             return path, length
-        context = shorten(path + extra, self._context_limit, self.token_ends)
-        return context, self._tokens(context)
+        return shorten(path + extra, self._context_limit, self.token_ends)
 
     def _path(self, block: Block, own: str) -> tuple[str, int]:
         """Title and heading path as one line, without the headings in the passage's `own` text, and its tokens."""
@@ -183,21 +182,22 @@ class _Chunker:
             names = tuple(name for name in names if name not in present)
         if names not in self.paths:
             line = f"{_SEPARATOR.join(names)}\n" if names else ""
-            line = shorten(line, self._context_limit, self.token_ends)
-            self.paths[names] = line, self._tokens(line)
+            self.paths[names] = shorten(line, self._context_limit, self.token_ends)
         return self.paths[names]
 
     def _tail(self, text: str) -> str:
         """The last words of the previous passage, at most `overlap` tokens."""
-        return shorten(text, self.settings.overlap, self.token_ends).rstrip() + "\n"
+        return shorten(text, self.settings.overlap, self.token_ends)[0].rstrip() + "\n"
 
 
-def shorten(context: str, limit: int, token_ends: TokenEnds) -> str:
-    """At most `limit` tokens of the text's end, beginning at a heading, a line or a word; empty when no word fits."""
+def shorten(context: str, limit: int, token_ends: TokenEnds) -> tuple[str, int]:
+    """At most `limit` tokens of the text's end, beginning at a heading, a line or a word, and how many they are; empty
+    when no word fits.
+    """
     while context:
         ends = token_ends(context)
         if len(ends) <= limit:
-            return context
+            return context, len(ends)
         floor = max(ends[-limit - 1], 1)
         for pattern in (_ENTRY, _WORD):
             match = pattern.search(context, floor - 1)
@@ -205,8 +205,8 @@ def shorten(context: str, limit: int, token_ends: TokenEnds) -> str:
                 context = context[match.end() :]
                 break
         else:
-            return ""
-    return ""
+            break
+    return "", 0
 
 
 def _passages(document: ParsedDocument, tokens: TokenMap, pieces: Sequence[tuple[_Span, str]]) -> Iterator[Passage]:

@@ -5,6 +5,7 @@ what follows it. Every choice looks at the neighbourhood only, so an edit moves 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
+from operator import attrgetter
 from typing import Final, NamedTuple, Protocol
 
 from common.domain.documents import Block, Dropped, ParsedDocument
@@ -14,6 +15,7 @@ PARAGRAPH: Final = 64
 """Tokens from which a block stands alone."""
 TINY: Final = 24
 """Tokens below which pieces do not make a passage of their own when a neighbour has room."""
+_section: Final = attrgetter("block.alone", "block.headings", "block.page", "stretch")
 _LED_IN: Final = frozenset({"code", "table"})
 
 
@@ -46,17 +48,20 @@ def units(document: ParsedDocument, dropped: Sequence[Dropped], ruler: Ruler) ->
     """The document's units in order; what was dropped and what is blank is in none of them."""
     waiting: list[Unit] = []
     for start, end, block, stretch in _pieces(document, dropped):
-        piece = Unit(start, end, start, block, ruler.size(start, end), stretch)
+        heads = block.kind == "heading" and not block.alone
+        if not heads and not waiting:
+            yield Unit(start, end, start, block, ruler.size(start, end), stretch)
+            continue
+        # Headings are measured with what follows them.
+        piece = Unit(start, end, start, block, 0, stretch)
         if waiting and not _may_head(waiting, piece, ruler):
             yield _together(waiting, waiting[-1], ruler)
             waiting = []
-        if block.kind == "heading" and not block.alone:
+        if heads:
             waiting.append(piece)
-        elif waiting:
-            yield _together(waiting, piece, ruler)
-            waiting = []
         else:
-            yield piece
+            yield _together(waiting or [piece], piece, ruler)
+            waiting = []
     if waiting:
         yield _together(waiting, waiting[-1], ruler)
 
@@ -111,15 +116,11 @@ def group_by_size(text: str, parts: Iterable[Unit], ruler: Ruler) -> Iterator[li
 
 
 def _sections(parts: Iterable[Unit]) -> Iterator[list[Unit]]:
-    for (alone, *_), section in groupby(parts, key=_section):
-        if alone:
+    for key, section in groupby(parts, key=_section):
+        if key[0]:
             yield from ([unit] for unit in section)
         else:
             yield list(section)
-
-
-def _section(unit: Unit) -> tuple[object, ...]:
-    return unit.block.alone, unit.block.headings, unit.block.page, unit.stretch
 
 
 def _join(text: str, section: Sequence[Unit], ruler: Ruler) -> list[list[Unit]]:

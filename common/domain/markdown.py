@@ -59,7 +59,7 @@ def scan(text: str, start: int = 0) -> Structure:
 
 @dataclass(slots=True)
 class _Scanner:
-    """Walks the lines once; `paragraph` is where the open paragraph begins (-1: none is open)."""
+    """Walks the lines once; `paragraph` is where the open paragraph begins (-1: none is open), `last` its last line."""
 
     text: str
     at: int
@@ -68,28 +68,43 @@ class _Scanner:
     levels: list[tuple[int, str]] = field(default_factory=list)
     path: tuple[str, ...] = ()
     paragraph: int = -1
-    last: Line = field(default_factory=lambda: Line(0, 0, 0, 0))
+    last: tuple[int, int] = 0, 0
     unclosed: set[str] = field(default_factory=set)
 
     def run(self) -> None:
         starters = self._starters()
         text, length = self.text, len(self.text)
+        telling = {*starters, " ", "\t"}
         while self.at < length:
-            # Every other line is empty, and is known for it without being read.
-            line = None if text[self.at] == "\n" else read_line(text, self.at)
-            if line is None or line.text == line.end:
-                if self.paragraph >= 0:
-                    self._close()
-                self.at = (line.end if line else self.at) + 1
+            # Most lines are empty or begin nothing, which their first character tells.
+            first = text[self.at]
+            if first == "\n":
+                self._close()
+                self.at += 1
+                continue
+            if first not in telling:
+                end = text.find("\n", self.at)
+                self._continue(self.at, end if end >= 0 else length)
+                continue
+            line = read_line(text, self.at)
+            if line.blank:
+                self._close()
+                self.at = line.end + 1
                 continue
             starter = self._indented if line.indent >= TAB else starters.get(text[line.text])
             end = starter(line) if starter else -1
             if end < 0:
-                if self.paragraph < 0:
-                    self.paragraph = line.start
-                self.last, end = line, line.end
-            self.at = end + 1
+                self._continue(line.start, line.end)
+            else:
+                self.at = end + 1
         self._close()
+
+    def _continue(self, start: int, end: int) -> None:
+        """Take a line into the open paragraph, or open one with it."""
+        if self.paragraph < 0:
+            self.paragraph = start
+        self.last = start, end
+        self.at = end + 1
 
     def _starters(self) -> dict[str, Callable[[Line], int]]:
         """By first character what may begin there: it answers where the block ends, -1 when it is none."""
@@ -105,7 +120,7 @@ class _Scanner:
 
     def _close(self) -> None:
         if self.paragraph >= 0:
-            self._add(self.paragraph, self.last.end, "paragraph")
+            self._add(self.paragraph, self.last[1], "paragraph")
             self.paragraph = -1
 
     def _heading(self, start: int, end: int, level: int, markup: str) -> int:
@@ -127,11 +142,11 @@ class _Scanner:
 
     def _setext(self, line: Line) -> int:
         start = self.paragraph
-        if start < 0 or self.last.end - start > _LONGEST_SETEXT or not SETEXT.match(self.text, line.text, line.end):
+        if start < 0 or self.last[1] - start > _LONGEST_SETEXT or not SETEXT.match(self.text, line.text, line.end):
             return -1
         self.paragraph = -1
         level = 1 if self.text[line.text] == "=" else 2
-        return self._heading(start, line.end, level, self.text[start : self.last.end])
+        return self._heading(start, line.end, level, self.text[start : self.last[1]])
 
     def _dash(self, line: Line) -> int:
         end = self._setext(line)
@@ -203,15 +218,15 @@ class _Scanner:
         return read_line(self.text, found.end()).end
 
     def _table(self, line: Line) -> int:
-        head = self.last
+        start, head_end = self.last
         delimiters = self.text[line.text : line.end].rstrip(" \t")
         if self.paragraph < 0 or "|" not in delimiters or not DELIMITERS.match(delimiters):
             return -1
-        header = self.text[head.text : head.end].strip()
+        header = self.text[start:head_end].strip()
         if cells(header) != cells(delimiters):
             return -1
-        if self.paragraph < head.start:
-            self._add(self.paragraph, head.start - 1, "paragraph")
+        if self.paragraph < start:
+            self._add(self.paragraph, start - 1, "paragraph")
         self.paragraph = -1
         end = line.end
         while end + 1 < len(self.text):
@@ -219,7 +234,7 @@ class _Scanner:
             if row.blank or interrupts(self.text, row):
                 break
             end = row.end
-        return self._add(head.start, end, "table", f"{header}\n")
+        return self._add(start, end, "table", f"{header}\n")
 
     def _quote(self, line: Line) -> int:
         self._close()

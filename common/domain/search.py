@@ -13,6 +13,7 @@ MAX_QUERY: Final = 4000
 MAX_TOP_K: Final = 50
 LEAST_POOL: Final = 50
 Rerank = Literal["off", "mmr", "llm"]
+Scalar = str | int | float | bool
 CacheState = Literal["hit", "miss", "shared"]
 
 
@@ -42,6 +43,11 @@ class Search:
         """How many candidates each list is asked for (RULES 12)."""
         return max(LEAST_POOL, 2 * self.top_k)
 
+    @property
+    def key(self) -> tuple["Search", tuple[str, ...]]:
+        """What caches know it by: 1, 1.0 and True are equal and are not the same condition."""
+        return self, tuple(type(value).__name__ for _, values in self.filter.metadata for value in values)
+
 
 @dataclass(frozen=True, slots=True)
 class AnswerPassage:
@@ -61,16 +67,20 @@ class AnswerPassage:
     lines: tuple[int, int] | None
     document_id: str
     generation: int
+    object: str
+    ordinal: int
+    before: str
+    """What stands between the document's passage before this one and this one."""
     stale: bool
     absolute: float
     """The score under fusion by absolute terms, whichever fusion was asked for: comparable between bases."""
+    category: str = ""
+    metadata: tuple[tuple[str, Scalar], ...] = ()
+    """Of the document's metadata what is one value."""
 
     @property
     def citation(self) -> str:
-        """`source:first-last` for lines, `source#page=N` for pages."""
-        if self.page is not None:
-            return f"{self.source}#page={self.page}"
-        return f"{self.source}:{self.lines[0]}-{self.lines[1]}" if self.lines else self.source
+        return cited(self.source, self.lines, self.page)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +118,7 @@ class Answer:
     mode: Mode
     degraded: bool = False
     cache: CacheState = "miss"
+    collection: str = ""
     fingerprint: str = ""
     epoch: int = 0
     query_tokens: int = 0
@@ -124,6 +135,13 @@ class Answer:
         return self.gate.decision == "match"
 
 
+def cited(source: str, lines: tuple[int, int] | None, page: int | None) -> str:
+    """`source:first-last` for lines, `source#page=N` for pages."""
+    if page is not None:
+        return f"{source}#page={page}"
+    return f"{source}:{lines[0]}-{lines[1]}" if lines else source
+
+
 def passage_of(payload: Mapping[str, Any], key: str, **scores: Any) -> AnswerPassage:  # noqa: ANN401
     """The stored payload as a passage of an answer."""
     lines = payload.get("lines")
@@ -138,5 +156,10 @@ def passage_of(payload: Mapping[str, Any], key: str, **scores: Any) -> AnswerPas
         lines=(lines[0], lines[1]) if lines else None,
         document_id=payload["document_id"],
         generation=payload["generation"],
+        category=payload.get("category") or "",
+        metadata=tuple(pair for pair in (payload.get("metadata") or {}).items() if isinstance(pair[1], Scalar)),
+        object=payload["object"],
+        ordinal=payload["ordinal"],
+        before=payload["before"],
         **scores,
     )

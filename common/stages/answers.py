@@ -3,7 +3,6 @@ within the deadline or not at all.
 """
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -34,8 +33,9 @@ class Answers:
         """The answer at the base's current epoch. Raises what `Searcher.search` raises."""
         started = time.perf_counter()
         epoch, age = self.epochs.read(base)
+        collection = self.searcher.view(base, epoch).collection.name
         read = (time.perf_counter() - started) * 1000
-        key = ("answer", base, epoch, search)
+        key = ("answer", base, collection, epoch, search.key)
         known: Answer | None = self.cache.get(key)
         if known is not None:
             found = replace(known, cache="hit", embedded=False, timings_ms=_only_epoch(read, started))
@@ -46,7 +46,7 @@ class Answers:
             return replace(answer, cache="shared", embedded=False)
         if answer.settled and not answer.degraded:
             size = sum(len(p.text) + _BYTES_PER_PASSAGE for p in answer.passages) + _BYTES_PER_PASSAGE
-            self.cache.put(("answer", base, answer.epoch, search), answer, size)
+            self.cache.put(("answer", base, answer.collection, answer.epoch, search.key), answer, size)
         return answer
 
     def _ask(self, base: str, search: Search, until: float) -> Answer:
@@ -54,11 +54,6 @@ class Answers:
         found = self.within(lambda: self.searcher.search(base, wider), until - time.monotonic())
         ordered = self.reordering.apply(search, found, until)
         return self.neighbourhood.beside(ordered, until)
-
-
-def at_once(work: Callable[[], Answer], _: float) -> Answer:
-    """Where nothing that a look-up asks can hang: in the caller's own thread."""
-    return work()
 
 
 def _remembered(age: float) -> str:

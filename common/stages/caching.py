@@ -52,6 +52,10 @@ class Epochs:
         self._read[base] = (epoch, now)
         return epoch, 0.0
 
+    def forget(self, base: str) -> None:
+        """Read the base's epoch anew the next time."""
+        self._read.pop(base, None)
+
 
 class SingleFlight(Generic[T]):
     """Equal work asked for at the same time is done once; the others wait for it and share its end, error or not."""

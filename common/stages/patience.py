@@ -3,12 +3,23 @@
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Final, TypeVar
+from typing import Final, Protocol, TypeVar
 
 from common.domain.errors import Unavailable
 
 T = TypeVar("T")
 THREADS: Final = 16
+
+
+class Within(Protocol):
+    """Runs work for at most so many seconds; raises Unavailable when it takes longer."""
+
+    def __call__(self, work: Callable[[], T], seconds: float) -> T: ...
+
+
+def at_once(work: Callable[[], T], seconds: float) -> T:  # noqa: ARG001 - see Within
+    """Where nothing that the work asks can hang: in the caller's own thread."""
+    return work()
 
 
 class Patience:

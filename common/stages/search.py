@@ -84,12 +84,11 @@ class Searcher:
                 return replace(answer, timings_ms=timer.rounded())
         raise Unavailable(f"base {base} changes faster than it can be read")
 
-    def view(self, base: str) -> View:
-        """The base at its current epoch; everything but the epoch is remembered for as long as it stands.
-
-        Raises Refused 404 NO_BASE for a base that has no live collection or is switched off.
+    def view(self, base: str, epoch: int | None = None) -> View:
+        """The base at its current epoch, unless another one was read; everything else is remembered for as long as that
+        stands. Raises Refused 404 NO_BASE for a base that has no live collection or is switched off.
         """
-        epoch = self.catalog.epoch(base)
+        epoch = self.catalog.epoch(base) if epoch is None else epoch
         known: dict[str, View] = self.candidates.remembered.table(base, epoch, "view")
         if base in known:
             return known[base]
@@ -133,6 +132,7 @@ class Searcher:
             gate=found.gate,
             mode="lexical" if degraded else search.mode,
             degraded=degraded,
+            collection=view.collection.name,
             fingerprint=view.fingerprint,
             epoch=view.epoch,
             query_tokens=asked.tokens,

@@ -26,6 +26,13 @@ class SeveralBases:
 
         Raises its error when none of the bases answers.
         """
+        return self._answer(bases, search, search.top_k)
+
+    def each(self, bases: Sequence[Weighted], search: Search) -> Answer:
+        """The same with up to `top_k` passages of each base, whatever the others have."""
+        return self._answer(bases, search, search.top_k * len(bases))
+
+    def _answer(self, bases: Sequence[Weighted], search: Search, shown: int) -> Answer:
         started = time.perf_counter()
         until = time.monotonic() + self.answers.deadline
         inner = replace(self.answers.reordering.pool(search), rerank="off")
@@ -40,7 +47,8 @@ class SeveralBases:
         if not found:
             raise failed[0][1]
         merged = merge(found, [f"Base {base} did not answer: {error}" for base, error in failed])
-        answer = self.answers.neighbourhood.beside(self.answers.reordering.apply(search, merged, until), until)
+        ordered = self.answers.reordering.apply(replace(search, top_k=shown), merged, until)
+        answer = self.answers.neighbourhood.beside(ordered, until)
         return replace(answer, timings_ms={**answer.timings_ms, "total": _since(started)})
 
 

@@ -41,9 +41,9 @@ class QuestionVectors:
         Raises NoVector where there is no trusted model, or it does not answer in time; ModelFilesDiffer.
         """
         key = ("vector", collection.space.embedding, text)
-        known = self._cache.get(key)
+        known = self._known(key, collection)
         if known is not None:
-            return tuple(known[0]), known[1], False
+            return (*known, False)
         try:
             answered, shared = self._flights.do(
                 key, lambda: self._patience.run(lambda: self._embed(record, collection, text, key))
@@ -59,9 +59,9 @@ class QuestionVectors:
 
     def _embed(self, record: BaseRecord, collection: CollectionRecord, text: str, key: Hashable) -> tuple[Vector, int]:
         # Whoever waited for this while an equal question was answered finds it here.
-        known = self._cache.get(key)
+        known = self._known(key, collection)
         if known is not None:
-            return tuple(known[0]), known[1]
+            return known
         embedder = self._confirmed.get(collection.name) or self._confirm(record, collection)
         vector = tuple(embedder.embed_query(text))
         if not 0 < math.hypot(*vector) < math.inf:
@@ -69,6 +69,13 @@ class QuestionVectors:
         tokens = embedder.count_tokens(text)
         self._cache.put(key, (vector, tokens), _NUMBER_BYTES * len(vector) + _LETTER_BYTES * len(text))
         return vector, tokens
+
+    def _known(self, key: Hashable, collection: CollectionRecord) -> tuple[Vector, int] | None:
+        """The cached vector; one of another length, as a shared cache could hold, is none."""
+        known = self._cache.get(key)
+        if known is None or len(known[0]) != collection.space.embedding.dimension:
+            return None
+        return tuple(known[0]), known[1]
 
     def _confirm(self, record: BaseRecord, collection: CollectionRecord) -> Embedder:
         """The model of the collection's space, once it gave the vectors of the canaries (RULES 18)."""

@@ -1,6 +1,7 @@
 """The HTTP functions of one machine mounted together: one port, the same routes and the same handlers."""
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from werkzeug.wrappers import Request, Response
 
@@ -17,9 +18,11 @@ Wsgi = Callable[[dict[str, object], Callable[..., object]], Iterable[bytes]]
 def application(runtime: LocalRuntime) -> Wsgi:
     """One WSGI application over one runtime."""
     routers = (query_router(runtime), manage_router(runtime), _uploads(runtime))
+    whole = Router([], runtime.authenticate, runtime.ready, lambda _: _together(routers))
 
     def serve(environ: dict[str, object], start_response: Callable[..., object]) -> Iterable[bytes]:
-        response = dispatch(routers, Request(environ))
+        request = Request(environ)
+        response = whole(request) if request.path == "/openapi.json" else dispatch(routers, request)
         return response(environ, start_response)  # type: ignore[arg-type]  # werkzeug's own protocol types
 
     return serve
@@ -35,7 +38,20 @@ def _uploads(runtime: LocalRuntime) -> Router:
         return answer(stored, 200 if stored["unchanged"] else 202)
 
     anyone: Authenticate = loopback_only if runtime.settings.kb_auth == "none" else _bearer_of_the_address
-    return Router([Route("PUT", "/v1/uploads/<token>", put, None)], anyone, runtime.ready)
+    return Router([Route("PUT", "/v1/uploads/<token>", put, None)], anyone, runtime.ready, _described)
+
+
+def _described(routes: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    from common.openapi import describe  # noqa: PLC0415 - only who asks for it pays for its models
+    from functions.manage.operations import SIGNED_UPLOADS  # noqa: PLC0415 - see above
+
+    return describe("Fichário", routes, SIGNED_UPLOADS)
+
+
+def _together(routers: Sequence[Router]) -> dict[str, Any]:
+    from common.openapi import merged  # noqa: PLC0415 - see above
+
+    return merged("Fichário", [router.description for router in routers])
 
 
 def _bearer_of_the_address(_headers: Headers) -> Identity:

@@ -15,11 +15,13 @@ from common.adapters.sqlite.catalog import SqliteCatalog
 from common.adapters.sqlite.connection import Database, check
 from common.adapters.sqlite.queue import SqliteQueue
 from common.adapters.system_clock import SystemClock
+from common.asking import token_counter
 from common.domain.errors import DataFolderError, FicharioError
 from common.models import model_folder, verify
 from common.settings import Settings
 
 LEAST_FREE: Final = 500 * 2**20
+_SAMPLE: Final = "O prazo do reembolso é de trinta dias."
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,7 @@ def examine(settings: Settings, port: int) -> Iterator[Finding]:
     server = running_server(settings.data)
     yield Finding("lock", ok=True, detail=f"held by the server at {server.address}" if server else "free")
     yield _checked("model", lambda: _model(settings))
+    yield _checked("tokens", lambda: _tokens(settings))
     yield _catalog(settings.data)
     database = _database(settings.data)
     if database is None:
@@ -81,6 +84,11 @@ def _disk(data: Path) -> Finding:
 def _model(settings: Settings) -> str:
     manifest = verify(model_folder(settings.models, settings.model))
     return f"{manifest.name}: every file is as its manifest says"
+
+
+def _tokens(settings: Settings) -> str:
+    tokens = token_counter(settings).count(_SAMPLE)
+    return f"{settings.kb_token_counter} counts {tokens} in a text of {len(_SAMPLE)} characters"
 
 
 def _catalog(data: Path) -> Finding:

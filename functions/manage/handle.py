@@ -1,6 +1,7 @@
 """The manage function's routes: upload, listings, jobs, delete, reset, reconcile. Knows nothing of where it runs."""
 
 import uuid
+from collections.abc import Sequence
 from typing import Any
 
 from werkzeug.wrappers import Response
@@ -20,7 +21,14 @@ BASE = "/v1/bases/<base>"
 def router(runtime: Runtime) -> Router:
     """The manage function over one runtime."""
     routes = [*_files(runtime), *_jobs(runtime), *_base(runtime), Route("POST", "/v1/reconcile", _all(runtime), None)]
-    return Router(routes, runtime.authenticate, runtime.ready)
+    return Router(routes, runtime.authenticate, runtime.ready, _described)
+
+
+def _described(routes: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    from common.openapi import describe  # noqa: PLC0415 - only who asks for it pays for its models
+    from functions.manage.operations import OPERATIONS  # noqa: PLC0415 - see above
+
+    return describe("Fichário: manage", routes, OPERATIONS)
 
 
 def _files(runtime: Runtime) -> list[Route]:

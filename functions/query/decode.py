@@ -44,8 +44,8 @@ class SearchBody(BaseModel):
             raise ValueError(f"a question has at most {MAX_QUERY:,} characters, this one has {len(trimmed):,}")
         return trimmed
 
-    def search(self, settings: Settings) -> Search:
-        """The question with what the settings say where the body says nothing."""
+    def search(self, settings: Settings, narrowed: SearchFilter | None = None) -> Search:
+        """The question with what the settings say where the body says nothing; `narrowed` is its filter if given."""
         threshold: Threshold = self.threshold
         if "threshold" not in self.model_fields_set:
             threshold = None if settings.kb_similarity_threshold == "off" else _threshold(settings)
@@ -54,7 +54,7 @@ class SearchBody(BaseModel):
             top_k=self.top_k or settings.kb_top_k,
             mode=self.mode,
             threshold=threshold,
-            filter=_filter(self.filter or {}),
+            filter=narrowed or decode_filter(self.filter or {}),
             rerank=self.rerank or settings.kb_rerank,  # type: ignore[arg-type]  # Settings checked the word
             fusion=self.fusion or settings.kb_fusion,  # type: ignore[arg-type]  # Settings checked the word
         )
@@ -91,11 +91,16 @@ def decode_several(body: Mapping[str, Any], settings: Settings) -> tuple[list[We
     try:
         asked = SeveralBody.model_validate(body)
     except ValidationError as error:
-        raise _refused(error) from error
+        raise refused(error) from error
+    check_bases(asked)
+    return asked.weighted(), asked.search(settings)
+
+
+def check_bases(asked: SeveralBody) -> None:
+    """Raises Refused 400 for a base whose name is none."""
     for each in asked.bases:
         if not is_base_id(each.base):
             raise Refused(400, "BAD_BASE", f"{each.base!r} is not the id of a base.", "bases")
-    return asked.weighted(), asked.search(settings)
 
 
 def decode_search(body: Mapping[str, Any], settings: Settings) -> Search:
@@ -103,7 +108,7 @@ def decode_search(body: Mapping[str, Any], settings: Settings) -> Search:
     try:
         return SearchBody.model_validate(body).search(settings)
     except ValidationError as error:
-        raise _refused(error) from error
+        raise refused(error) from error
 
 
 def is_blank(text: str) -> bool:
@@ -116,7 +121,7 @@ def _threshold(settings: Settings) -> Threshold:
     return value if isinstance(value, float) else "auto"
 
 
-def _filter(given: Mapping[str, Any]) -> SearchFilter:
+def decode_filter(given: Mapping[str, Any]) -> SearchFilter:
     """`source_prefix` and `category` are known; every other key is looked up under `metadata.` only (RULES 17)."""
     values = {key: tuple(value) if isinstance(value, list) else (value,) for key, value in given.items()}
     prefix = values.pop("source_prefix", ("",))
@@ -128,7 +133,8 @@ def _filter(given: Mapping[str, Any]) -> SearchFilter:
     return SearchFilter(prefix[0], categories, tuple(sorted(values.items())))
 
 
-def _refused(error: ValidationError) -> Refused:
+def refused(error: ValidationError) -> Refused:
+    """The first fault as a 400 that names its field."""
     first = error.errors(include_url=False, include_input=False, include_context=False)[0]
     field = str(first["loc"][0]) if first["loc"] else "body"
     return Refused(400, "BAD_REQUEST", f"{field}: {first['msg'].removeprefix('Value error, ')}.", field)

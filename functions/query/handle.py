@@ -1,27 +1,36 @@
 """The query function's routes: what it is asked, handed to the stages, encoded. Knows nothing of where it runs."""
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from werkzeug.wrappers import Response
 
 from common.asking import Asking
-from common.boundary import Call, Route, Router, answer, json_body
+from common.boundary import Call, Endpoint, Route, Router, answer, json_body
 from common.domain.errors import Refused
 from common.domain.gate import disabled
 from common.domain.search import Answer
 from common.logs import log_event
-from functions.query import reading
+from functions.query import context, protocols, reading
 from functions.query.decode import decode_search, decode_several
 from functions.query.encode import encode_answer
 
 
 def router(runtime: Asking) -> Router:
     """The query function over one runtime."""
-    routes = [*_search(runtime), *reading.routes(runtime)]
+    routes = [*_search(runtime), *context.routes(runtime), *reading.routes(runtime)]
     if not runtime.settings.enable_knowledge_base:
-        routes = [replace(route, endpoint=_switched_off) for route in routes]
-    return Router(routes, runtime.authenticate, runtime.ready)
+        routes = [replace(route, endpoint=_switched_off(route.rule)) for route in routes]
+    return Router([*routes, *protocols.routes(runtime)], runtime.authenticate, runtime.ready, _described)
+
+
+def _described(routes: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    from common.openapi import describe  # noqa: PLC0415 - only who asks for it pays for its models
+    from functions.query.operations import OPERATIONS  # noqa: PLC0415 - see above
+
+    return describe("Fichário: query", routes, OPERATIONS)
 
 
 def _search(runtime: Asking) -> list[Route]:
@@ -53,6 +62,7 @@ def _told(found: Answer) -> Answer:
     return found
 
 
-def _switched_off(_: Call) -> Response:
+def _switched_off(rule: str) -> Endpoint:
     """ENABLE_KNOWLEDGE_BASE=false: every query route says so at once, whatever it was asked."""
-    return answer(encode_answer(Answer((), disabled(), "hybrid"), 0.0))
+    body = {**encode_answer(Answer((), disabled(), "hybrid"), 0.0), **context.nothing(rule)}
+    return lambda _: answer(body)

@@ -7,11 +7,10 @@ from flask import Request
 from werkzeug.wrappers import Response
 
 from common.bootstrap_query import process_asking, start_process
+from common.boundary import Router
+from functions.query.handle import router
 
 start_process()
-
-from common.boundary import Router  # noqa: E402 - imported while the model is loaded
-from functions.query.handle import router  # noqa: E402 - see above
 
 
 @lru_cache(maxsize=1)

@@ -23,7 +23,9 @@ class Fichario:
 
     @property
     def environment(self):
-        kept = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR", "LANG") if name in os.environ}
+        kept = {
+            name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR", "LANG", "PYTHONPATH") if name in os.environ
+        }
         return {**kept, "KB_MODEL_DIR": str(MODELS), "KB_DATA_DIR": str(self.data), **self.extra}
 
     def command(self, *arguments):

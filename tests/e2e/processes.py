@@ -91,7 +91,9 @@ def _patiently(url: str) -> urllib3.BaseHTTPResponse:
 @contextmanager
 def started(name: str, environment: dict[str, str]) -> Iterator[Function]:
     port = free_port()
-    kept = {known: os.environ[known] for known in ("PATH", "HOME", "TMPDIR", "LANG") if known in os.environ}
+    kept = {
+        known: os.environ[known] for known in ("PATH", "HOME", "TMPDIR", "LANG", "PYTHONPATH") if known in os.environ
+    }
     script = [str(Path(sys.executable).with_name("functions-framework")), "--target", name]
     where = ["--source", str(ROOT / "functions" / name / "main.py"), "--host", "127.0.0.1", "--port", str(port)]
     process = subprocess.Popen(

@@ -51,6 +51,28 @@ def test_index_ask_change_and_delete(fichario, tmp_path):
     assert fichario.json("bases")["bases"][0]["passages"] == 0
 
 
+def test_context_prints_the_block_and_nothing_else(fichario, tmp_path):
+    (tmp_path / "a.md").write_text("# Horário\n\nA central abre às nove horas da manhã.", encoding="utf-8")
+    (tmp_path / "b.md").write_text("---\npinned: true\n---\n# Regra\n\nSempre por escrito.", encoding="utf-8")
+    fichario.json("ingest", tmp_path / "a.md", "--base", "x")
+    fichario.json("ingest", tmp_path / "b.md", "--base", "y")
+    question = ("context", "A que horas abre a central?", "--base", "x")
+    printed = fichario.run(*question, "--max-tokens", "400")
+    assert printed.returncode == 0
+    assert printed.stdout.startswith("Cite each fact")
+    assert printed.stdout == fichario.json(*question, "--max-tokens", "400")["text"] + "\n"
+    assert "cite as [a.md:1-3]" in printed.stdout
+    assert len(fichario.run(*question, "--max-characters", "240").stdout) <= 241
+    both = fichario.run(*question, "--base", "y:2")
+    assert (both.returncode, "# Documento: Regra" in both.stdout) == (0, True)
+    without = fichario.run(*question)
+    assert (without.returncode, "--max-tokens" in without.stderr) == (2, True)
+    refused = fichario.run("context", "capital da Mongólia", "--base", "x", "--max-tokens", "400")
+    assert (refused.returncode, refused.stdout, "NO_KB_MATCH" in refused.stderr) == (3, "", True)
+    pinned = fichario.run("context", "capital da Mongólia", "--base", "y", "--max-tokens", "400")
+    assert (pinned.returncode, "Sempre por escrito." in pinned.stdout) == (3, True)
+
+
 def test_exit_codes_and_errors_speak(fichario, tmp_path):
     (tmp_path / "a.md").write_text("# Horário\n\nAbrimos às nove.", encoding="utf-8")
     assert fichario.run("ingest", tmp_path / "a.md", "--base", "x").returncode == 0

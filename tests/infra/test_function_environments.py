@@ -36,6 +36,7 @@ CLOUD = {
 }
 HEALTH = {"method": "GET", "path": "/healthz"}
 READY = {"method": "GET", "path": "/readyz"}
+DESCRIBED = {"method": "GET", "path": "/openapi.json"}
 QUESTION = {"query": "A que horas parte a van do aeroporto de Salvador?", "top_k": 1}
 DOCUMENT = (
     "# Traslados\n\nA van compartilhada sai do aeroporto de Salvador às 7:00 do primeiro dia e custa 220 reais.\n"
@@ -148,11 +149,12 @@ def test_the_cloud_side_starts_without_any_network(installed, function):
 @pytest.mark.model
 def test_query_answers_with_a_citation(installed, data, engine):
     search = {"method": "POST", "path": "/v1/bases/viagens/search", "body": {**QUESTION, "threshold": None}}
-    asked = installed("query").asked(READY, search, KB_DATA_DIR=str(data), beside=engine)
-    ready, found = asked["answers"]
+    asked = installed("query").asked(READY, search, DESCRIBED, KB_DATA_DIR=str(data), beside=engine)
+    ready, found, described = asked["answers"]
     assert (ready["status"], ready["body"]["model"]) == (200, MODEL)
     assert found["body"]["passages"][0]["citation"] == "traslados.md:1-3"
     assert found["body"]["usage"]["embedded"]
+    assert "/v1/bases/{base}/search" in described["body"]["paths"]
     assert not set(asked["imported"]) & {"lxml", "pypdfium2", "selectolax", "tree_sitter", "torch", "transformers"}
 
 
@@ -192,6 +194,8 @@ def test_ingest_reads_every_type_with_what_its_extra_brings(installed):
 def test_manage_lists_and_refuses_a_foreign_name(installed, data, engine):
     listing = {"method": "GET", "path": "/v1/bases/viagens/documents"}
     foreign = {**listing, "headers": {"Host": "kb.example.com"}}
-    answers = installed("manage").asked(HEALTH, listing, foreign, KB_DATA_DIR=str(data), beside=engine)["answers"]
+    asked = installed("manage").asked(HEALTH, listing, foreign, DESCRIBED, KB_DATA_DIR=str(data), beside=engine)
+    answers = asked["answers"]
     assert [row["source"] for row in answers[1]["body"]["documents"]] == ["traslados.md"]
     assert (answers[2]["status"], answers[2]["body"]["code"]) == (403, "FOREIGN_HOST")
+    assert "/v1/bases/{base}/documents" in answers[3]["body"]["paths"]

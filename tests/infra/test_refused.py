@@ -1,6 +1,5 @@
-"""No unsafe prod can be planned, no secret value is in a plan, and every example of a README is planned as it stands.
-
-When one fails, a slip in prod's terraform.tfvars would be applied, or a page of ours misleads.
+"""No unsafe prod can be planned, no secret value appears in a plan, and every example of a README is planned as it
+stands. When one fails, a slip in prod's terraform.tfvars would be applied, or a page of ours misleads.
 """
 
 import json

@@ -15,7 +15,7 @@ from common.bootstrap import local_runtime
 from common.domain.errors import Refused
 from common.domain.fusion import Mode
 from common.domain.search import Search
-from common.ports import Catalog, Delivery, VectorIndex
+from common.ports import Catalog, Delivery, Parser, VectorIndex
 from common.runtime import LocalRuntime
 from common.settings import read_settings
 from common.stages.answers import Answers
@@ -94,6 +94,7 @@ class OneMachine:
     steps: list[str] = field(default_factory=list)
     on_step: Callable[[str], None] | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
+    parser: Parser = field(default_factory=PlainParser)
     runtime: LocalRuntime = field(init=False)
 
     def __post_init__(self) -> None:
@@ -101,7 +102,7 @@ class OneMachine:
 
     def open(self) -> LocalRuntime:
         settings = read_settings({"KB_DATA_DIR": str(self.folder / "data"), "KB_CACHE_TTL": "0", **self.settings})
-        return local_runtime(settings, embedder=self.embedder, parser=PlainParser(), clock=self.clock, step=self.step)
+        return local_runtime(settings, embedder=self.embedder, parser=self.parser, clock=self.clock, step=self.step)
 
     def step(self, name: str) -> None:
         """Called by ingest at each boundary: look as a reader would, then die if it is time."""

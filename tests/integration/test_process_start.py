@@ -5,9 +5,11 @@ starts without asking anybody anything. When one fails, a bad release takes requ
 import os
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+import urllib3
 
 from tests.contract.emulators import free_port
 
@@ -50,18 +52,38 @@ print([module for module in sys.modules if module.startswith({clients})])
 """
 
 
-def run(command, environment):
+def given(environment):
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR", "LANG", "PYTHONPATH") if name in os.environ}
-    given = {**kept, **environment}
-    return subprocess.run(command, env=given, cwd=ROOT, capture_output=True, text=True, check=False, timeout=100)
+    return {**kept, **environment}
+
+
+def run(command, environment):
+    return subprocess.run(
+        command, env=given(environment), cwd=ROOT, capture_output=True, text=True, check=False, timeout=100
+    )
+
+
+def framework(name, port):
+    script = str(Path(sys.executable).with_name("functions-framework"))
+    source = str(ROOT / "functions" / name / "main.py")
+    return [script, "--target", name, "--source", source, "--host", "127.0.0.1", "--port", str(port)]
 
 
 def started(name, environment):
     """functions-framework, which is expected to end by itself."""
-    script = str(Path(sys.executable).with_name("functions-framework"))
-    source = str(ROOT / "functions" / name / "main.py")
-    where = ["--host", "127.0.0.1", "--port", str(free_port())]
-    return run([script, "--target", name, "--source", source, *where], environment)
+    return run(framework(name, free_port()), environment)
+
+
+@contextmanager
+def serving(name, environment, port):
+    """functions-framework for as long as the block lasts; it ends with the pipe to it, however that ends."""
+    command = ["sh", "-c", '"$@" & read _; kill $!; wait $!', "guard", *framework(name, port)]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen(command, env=given(environment), cwd=ROOT, stdin=subprocess.PIPE, **quiet) as process:
+        try:
+            yield
+        finally:
+            process.stdin.close()
 
 
 def imported(name, environment, before=""):
@@ -106,3 +128,18 @@ def test_a_bucket_of_s3_without_its_library_ends_the_start_of_what_needs_it(name
 def test_a_sound_configuration_is_read_without_opening_anything(name):
     done = imported(name, SOUND)
     assert (done.returncode, done.stdout.strip()) == (0, "[]"), done.stderr
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_started_function_answers(name, tmp_path):
+    """functions-framework imports a function and then forks the process that serves it: what was opened or locked
+    before that is of no use behind it, and a request waits for ever.
+    """
+    port = free_port()
+    nowhere = {"FIRESTORE_EMULATOR_HOST": "127.0.0.1:9", "PUBSUB_EMULATOR_HOST": "127.0.0.1:9"}
+    environment = {**SOUND, **nowhere, "KB_BUCKET": "s3://agency-docs", "KB_MODEL_DIR": str(tmp_path)}
+    with serving(name, environment, port):
+        patience = urllib3.Retry(total=None, connect=300, read=0, backoff_factor=0.01, backoff_max=0.2)
+        answer = urllib3.request("GET", f"http://127.0.0.1:{port}/readyz", retries=patience, timeout=60)
+    assert (answer.status, answer.json()["code"]) == (503, "MISCONFIGURED")
+    assert "models prepare" in answer.json()["detail"]

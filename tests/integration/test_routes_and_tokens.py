@@ -152,6 +152,7 @@ SCOPE_OF = {
     ("POST", "/v1/reconcile"): None,
     ("GET", "/v1/bases"): None,
     ("POST", "/v1/search"): None,
+    ("POST", "/v1/context"): None,
 }
 
 
@@ -160,7 +161,7 @@ def test_every_route_asks_for_the_scope_that_it_has_to(routers):
     for route in (route for router in routers for route in router._routes.values()):
         assert route.scope == SCOPE_OF.get((route.method, route.rule), "read"), route.rule
         if (route.method, route.rule) not in SCOPE_OF:
-            assert route.method == "GET" or route.rule.endswith("/search")
+            assert route.method == "GET" or route.rule.endswith(("/search", "/context", "/prompt"))
 
 
 def test_the_owner_is_answered_on_every_route(machine, routers):
@@ -171,4 +172,7 @@ def test_the_owner_is_answered_on_every_route(machine, routers):
         assert send(routers, method, path, OWNER).status_code == 200, path
     question = json.dumps({"query": "docum"}).encode(), BODIES[0][1]
     assert send(routers, "POST", f"/v1/bases/{BASE}/search", SCOPES["read"], *question).status_code == 200
+    bounded = json.dumps({"query": "docum", "max_tokens": 500}).encode(), BODIES[0][1]
+    for what in ("context", "prompt"):
+        assert send(routers, "POST", f"/v1/bases/{BASE}/{what}", SCOPES["read"], *bounded).status_code == 200
     assert send(routers, "GET", "/v1/nowhere", OWNER).status_code == 404

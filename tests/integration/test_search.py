@@ -292,6 +292,25 @@ def test_a_remembered_epoch_is_told(tmp_path):
     machine.runtime.close()
 
 
+def test_conditions_of_other_kinds_are_other_questions(tmp_path):
+    machine = OneMachine(tmp_path, embedder=CountingEmbedder(), settings={"KB_CACHE_TTL": "600"})
+    put(machine, **{name: f"---\nativo: sim\n---\n\n{text}" for name, text in OTHERS.items()})
+    kinds = [SearchFilter(metadata=(("ativo", (value,)),)) for value in (True, 1, 1.0)]
+    assert [ask(machine, "troca", filter=each).cache for each in kinds] == ["miss"] * 3
+    assert [ask(machine, "troca", filter=each).cache for each in kinds] == ["hit"] * 3
+    machine.runtime.close()
+
+
+def test_a_cached_vector_of_another_length_is_none(tmp_path):
+    machine = OneMachine(tmp_path, embedder=CountingEmbedder(), settings={"KB_CACHE_TTL": "600"})
+    put(machine, **OTHERS)
+    machine.runtime.answers.cache.put(("vector", machine.embedder.space, "troca"), ((1.0, 0.0), 1), 10)
+    answer = ask(machine, "troca")
+    assert not answer.degraded
+    assert machine.embedder.asked == 1
+    machine.runtime.close()
+
+
 class Model:
     """A reranker that turns the order round, or fails."""
 

@@ -60,7 +60,9 @@ def test_what_only_looks_like_a_citation_is_none(name):
 @given(SOURCES, st.integers(1, 10**6), st.integers(0, 500), st.booleans())
 def test_what_an_answer_cites_leads_back(source, first, more, paged):
     lines, page = (None, first) if paged else ((first, first + more), None)
-    cited = AnswerPassage("", "", 0, 0, 0, (), "acme", source, "", (), page, lines, "", 1, stale=False, absolute=0)
+    cited = AnswerPassage(
+        "", "", 0, 0, 0, (), "acme", source, "", (), page, lines, "", 1, "", 0, "", stale=False, absolute=0
+    )
     assert read_citation(cited.citation) == (source, Place(page=first) if paged else Place(line=first))
 
 

@@ -252,8 +252,8 @@ def test_long_context_loses_its_beginning():
     last = chunk(markdown(text, title=path[0]), ChunkSettings(0, 0, 128, 4), words)[-1]
     assert last.headings == tuple(path)
     assert last.context == f"{path[2]} > {path[3]}\n"
-    assert shorten("um dois três quatro\n", 2, words) == "três quatro\n"
-    assert shorten("umadoistres", 2, letters) == ""
+    assert shorten("um dois três quatro\n", 2, words) == ("três quatro\n", 2)
+    assert shorten("umadoistres", 2, letters) == ("", 0)
 
 
 def test_overlap_is_in_the_context_only():

@@ -104,6 +104,14 @@ def test_paths_are_relative_to_the_document():
     assert made.attachments == {"guia/index.md": ("foto.PNG",)}
 
 
+def test_a_path_from_the_root_means_that_path_alone():
+    documents = {"index.md": "", "a/b.md": "[x](/nada) [y](/c.md)", "a/c.md": "[x](/)", "c.md": "[up](.) [out](..)"}
+    made = graph(documents)
+    assert made.links["a/b.md"] == ("c.md",)
+    assert made.links["a/c.md"] == made.links["c.md"] == ("index.md",)
+    assert made.unresolved == {"a/b.md": ("/nada",), "c.md": ("..",)}
+
+
 def test_the_nearest_of_equal_names_wins():
     documents = {"a/x.md": "[[n]]", "b/x.md": "[[n]]", "x.md": "[[n]]", "a/n.md": "", "b/c/n.md": "", "z/y/w/n.md": ""}
     made = graph(documents)

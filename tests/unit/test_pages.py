@@ -2,6 +2,7 @@
 from passages that tile it, of which only those are read that a page needs.
 """
 
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -138,6 +139,17 @@ def test_every_place_is_on_the_page_that_is_opened_for_it(document, share):
             assert found is passage
 
 
+@pytest.mark.parametrize("length", [11_999, 12_000, 12_001, 20_500, 22_500, 30_000])
+def test_the_last_page_takes_what_is_left_when_that_is_little(length):
+    passages = [Passage("palavra ab\n", i, i + 11, "", i // 11, lines=(1, 2)) for i in range(0, length - 11, 11)]
+    whole = rejoin(passages)
+    pages = all_pages(passages, len(whole))
+    assert len(pages) == (1 if len(whole) <= PAGE else -(-(len(whole) - 2000) // 10_000))
+    for position in range(0, len(whole), 97):
+        start = page_holding(Stored(passages).text(len(whole)), position)
+        assert start <= position < start + len(pages[start])
+
+
 def test_short_passages_are_never_cut_by_a_page():
     whole, passages = made(7, 9000, 1.0)
     short = [p for p in passages if len(p.text) < 1000]
@@ -179,5 +191,8 @@ def test_a_passage_that_is_not_stored_is_an_error_never_a_shorter_text(gone):
     assert Stored(passages).text(66).slice(0, 66) == rejoin(passages)
     with pytest.raises(Unavailable, match=f"lacks passage {gone} of a.md"):
         Stored(passages, gone=[gone]).text(66).slice(0, 66)
+    shorter = [*passages[:4], replace(passages[4], text="cut"), passages[5]]
+    with pytest.raises(Unavailable, match="lacks passage"):
+        Stored(shorter).text(66).slice(0, 66)
     with pytest.raises(Unavailable, match="lacks passage 6"):
         Stored(passages).text(70).slice(0, 70)

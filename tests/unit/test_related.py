@@ -42,6 +42,19 @@ def test_a_document_near_several_hits_comes_first_and_earlier_hits_count_more():
     assert [source for source, _, _ in base.related(["a.md", "b.md", "c.md"])] == ["y.md", "x.md", "z.md"]
 
 
+def test_earlier_hits_count_more_than_later_ones():
+    base = contents(
+        document("a.md", "x"), document("b.md", "z"), document("c.md", "z"), document("x.md"), document("z.md")
+    )
+    assert [source for source, _, _ in base.related(["a.md", "b.md", "c.md"])] == ["x.md", "z.md"]
+    assert [source for source, _, _ in base.related(["b.md", "c.md", "a.md"])] == ["z.md", "x.md"]
+
+
+def test_the_reason_is_the_link_where_there_is_one():
+    base = contents(document("g/a.md"), document("b.md", "near"), document("g/near.md"), document("c.md"))
+    assert base.related(["g/a.md", "b.md"]) == [("g/near.md", "G/NEAR.MD", "linked from b.md")]
+
+
 def test_a_link_outranks_what_is_shared_whichever_hit_it_is_of():
     base = contents(
         document("g/a.md", category="guia"),

@@ -1,0 +1,85 @@
+"""What is written about each route of the manage function. Imported only to describe it."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from common.domain.codes import STATES
+from common.openapi import Body, Operation, Route, Schema, json_of
+from common.paging import MAX_PAGE
+from functions.manage.schemas import (
+    Documents,
+    Drift,
+    DriftOfAll,
+    Fitted,
+    Job,
+    Jobs,
+    Removal,
+    Repair,
+    Reset,
+    Signed,
+    Signing,
+    Stored,
+)
+
+_PAGED: Final[Mapping[str, Schema]] = {
+    "limit": {"type": "integer", "minimum": 1, "maximum": MAX_PAGE},
+    "cursor": {"type": "string", "description": "`next_cursor` of the page before."},
+}
+_FORM: Final[Schema] = {
+    "type": "object",
+    "properties": {"file": {"type": "string", "format": "binary"}, "source": {"type": "string"}},
+    "required": ["file"],
+}
+_BYTES: Final[Schema] = {"type": "string", "format": "binary"}
+_STORED: Final[Mapping[int, Body | None]] = {200: Body(Stored), 202: Body(Stored)}
+_BASE: Final = "/v1/bases/<base>"
+
+OPERATIONS: Final[Mapping[Route, Operation]] = {
+    ("POST", f"{_BASE}/documents"): Operation(
+        "Upload a file: a form, or its bytes with the header X-Source",
+        _STORED,
+        [Body(_FORM, "multipart/form-data"), Body(_BYTES, "application/octet-stream")],
+        headers={"X-Source": {"type": "string", "description": "The file's source, in UTF-8."}},
+        problems=[409, 413],
+    ),
+    ("POST", f"{_BASE}/uploads"): Operation(
+        "An address to upload one file to, past this function", json_of(Signed), [Body(Signing)], problems=[409]
+    ),
+    ("GET", f"{_BASE}/documents"): Operation(
+        "The documents, and those whose newest version does not answer", json_of(Documents), query=_PAGED
+    ),
+    ("DELETE", f"{_BASE}/documents/<source:source>"): Operation(
+        "Remove a document from the bucket and from all answers, by its id, its source or its job",
+        json_of(Removal, 202),
+        problems=[409],
+    ),
+    ("GET", f"{_BASE}/jobs"): Operation(
+        "The jobs, newest first", json_of(Jobs), query={"state": {"type": "string", "enum": list(STATES)}, **_PAGED}
+    ),
+    ("GET", f"{_BASE}/jobs/<job_id>"): Operation("One job", json_of(Job)),
+    ("DELETE", _BASE): Operation("Remove every document of a base", json_of(Reset, 202)),
+    ("POST", f"{_BASE}/reconcile"): Operation(
+        "Compare bucket, catalog and index, and mend what differs",
+        json_of(Drift),
+        [Body(Repair)],
+        body_required=False,
+        problems=[409],
+    ),
+    ("POST", "/v1/reconcile"): Operation(
+        "Compare every base that the caller may administer, the one that has waited longest first",
+        json_of(DriftOfAll),
+        [Body(Repair)],
+        body_required=False,
+    ),
+    ("POST", f"{_BASE}/calibrate"): Operation("Fit the base's gate anew", json_of(Fitted), problems=[409]),
+}
+SIGNED_UPLOADS: Final[Mapping[Route, Operation]] = {
+    ("PUT", "/v1/uploads/<token>"): Operation(
+        "Send the bytes of a signed upload; the address itself is the permission, once",
+        _STORED,
+        [Body(_BYTES, "application/octet-stream")],
+        problems=[400, 403, 409, 413, 500, 503],
+        public=True,
+    ),
+}
+"""What only a machine of its own answers; in the cloud the bucket does."""

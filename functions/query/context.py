@@ -1,0 +1,91 @@
+"""The routes that give a model text rather than a list: context of one base or several, and a whole system prompt."""
+
+import time
+from dataclasses import fields
+from typing import Any, Final
+
+from werkzeug.wrappers import Response
+
+from common.asking import Asking
+from common.boundary import Call, Route, answer, json_body
+from common.domain.context import Block, ShownDocument, ShownPassage
+from common.domain.errors import Refused
+from common.domain.search import Answer
+from functions.query.decode_context import decode_context, decode_prompt, decode_several_context
+from functions.query.encode import encode_answer
+
+_DOCUMENT: Final = tuple(field.name for field in fields(ShownDocument))
+_PASSAGE: Final = tuple(field.name for field in fields(ShownPassage) if field.name != "stale")
+
+
+def routes(runtime: Asking) -> list[Route]:
+    """The routes over one runtime."""
+
+    def context(call: Call) -> Response:
+        started = time.perf_counter()
+        wanted = decode_context(json_body(call.request), runtime.settings, runtime.token_counter)
+        found, block = runtime.contexts.of_base(call.base, wanted)
+        return answer(encode_block(found, block, started))
+
+    def several(call: Call) -> Response:
+        started = time.perf_counter()
+        asked, wanted = decode_several_context(json_body(call.request), runtime.settings, runtime.token_counter)
+        for each in asked:
+            if not call.identity.allows(each.base, "read"):
+                raise Refused(403, "FORBIDDEN", f"This identity may not read base {each.base}.", "bases")
+        found, block = runtime.contexts.of_several(asked, wanted)
+        return answer(encode_block(found, block, started))
+
+    def prompt(call: Call) -> Response:
+        started = time.perf_counter()
+        wanted, preamble = decode_prompt(json_body(call.request), runtime.settings, runtime.token_counter)
+        found, made = runtime.contexts.prompt(call.base, wanted, preamble)
+        system = {
+            "system": made.system,
+            "stable": made.stable,
+            "volatile": made.volatile,
+            "system_tokens": runtime.token_counter.count(made.system),
+            "system_characters": len(made.system),
+        }
+        return answer({**encode_block(found, made.block, started), **system})
+
+    return [
+        Route("POST", "/v1/bases/<base>/context", context, "read"),
+        Route("POST", "/v1/context", several, None),
+        Route("POST", "/v1/bases/<base>/prompt", prompt, "read"),
+    ]
+
+
+def nothing(rule: str) -> dict[str, Any]:
+    """What a switched off deployment says beside the answer on the route with this rule."""
+    if not rule.endswith(("/context", "/prompt")):
+        return {}
+    parts = {"system": "", "stable": "", "volatile": ""} if rule.endswith("/prompt") else {}
+    return {**_block(Block()), **parts}
+
+
+def encode_block(found: Answer, block: Block, started: float) -> dict[str, Any]:
+    """The block with all that the answer says, its passages as they are shown."""
+    body = {**encode_answer(found, 0.0), **_block(block)}
+    if block.redacted:
+        secrets = "1 secret was" if block.redacted == 1 else f"{block.redacted} secrets were"
+        body["warnings"] = [*body["warnings"], f"{secrets} masked (KB_REDACT=secrets)."]
+    body["took_ms"] = round((time.perf_counter() - started) * 1000, 3)
+    return body
+
+
+def _block(block: Block) -> dict[str, Any]:
+    return {
+        "text": block.text,
+        "documents": [{name: getattr(document, name) for name in _DOCUMENT} for document in block.documents],
+        "passages": [_passage(passage) for passage in block.passages],
+        "tokens": block.tokens,
+        "characters": block.characters,
+        "truncated": block.truncated,
+    }
+
+
+def _passage(passage: ShownPassage) -> dict[str, Any]:
+    """One stretch; `stale` only where an older generation still answers (RULES 4)."""
+    body = {name: getattr(passage, name) for name in _PASSAGE}
+    return {**body, "stale": True} if passage.stale else body
