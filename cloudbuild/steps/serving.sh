@@ -3,7 +3,7 @@
 set -euo pipefail
 file="infra/environments/$_ENVIRONMENT/serving.auto.tfvars.json"
 entries=""
-for function in ingest query reindex manage; do
+for function in ingest query reindex manage maintain; do
   revision="$(gcloud run services describe "kb-$function" --project="$PROJECT_ID" --region="$_REGION" --format=json 2> /dev/null \
     | python3 -c '
 import json, sys

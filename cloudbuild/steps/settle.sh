@@ -3,7 +3,7 @@
 set -euo pipefail
 since="$(date --utc +%Y-%m-%dT%H:%M:%SZ)"
 filter="resource.type=cloud_run_revision AND timestamp>=\"$since\" AND ((resource.labels.service_name=(kb-query OR kb-manage) \
-AND httpRequest.status>=500) OR (resource.labels.service_name=(kb-ingest OR kb-query OR kb-reindex OR kb-manage) \
+AND httpRequest.status>=500) OR (resource.labels.service_name=(kb-ingest OR kb-query OR kb-reindex OR kb-manage OR kb-maintain) \
 AND jsonPayload.message=(\"unexpected error\" OR \"misconfigured\")))"
 for minute in {1..5}; do
   sleep 60

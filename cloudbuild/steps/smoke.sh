@@ -2,7 +2,7 @@
 # Try the new revisions, which have no traffic. That they are ready says much already: the startup probe asks for the
 # model, the catalog and the index. Paths that end in z cannot be asked from outside: Cloud Run keeps them for itself.
 set -euo pipefail
-for function in ingest query reindex manage; do
+for function in ingest query reindex manage maintain; do
   state="$(gcloud run services describe "kb-$function" --project="$PROJECT_ID" --region="$_REGION" \
     --format='value(status.latestCreatedRevisionName,status.latestReadyRevisionName)')"
   read -r created ready <<< "$state"

@@ -8,6 +8,7 @@ Plan = Mapping[str, Any]
 PUSHED = ("ingest", "reindex")
 CALLED = ("query", "manage")
 FUNCTIONS = (*PUSHED, *CALLED)
+MAINTAIN = "maintain"
 EVENTS = {"OBJECT_FINALIZE", "OBJECT_DELETE", "OBJECT_ARCHIVE"}
 
 
@@ -34,9 +35,18 @@ def _walk(module: Mapping[str, Any]) -> Iterator[Resource]:
 
 
 def services(plan: Plan) -> dict[str, Resource]:
-    """Function -> its Cloud Run service."""
-    found = resources(plan, "google_cloud_run_v2_service")
-    return {service.values["name"].removeprefix("kb-"): service for service in found}
+    """Function -> its Cloud Run service, without the one that only schedules call."""
+    found = {service.values["name"].removeprefix("kb-"): service for service in every_service(plan)}
+    return {function: service for function, service in found.items() if function != MAINTAIN}
+
+
+def every_service(plan: Plan) -> list[Resource]:
+    return resources(plan, "google_cloud_run_v2_service")
+
+
+def maintain(plan: Plan) -> Resource:
+    """The manage function once more, for schedules alone."""
+    return next(service for service in every_service(plan) if service.values["name"] == f"kb-{MAINTAIN}")
 
 
 def container(service: Resource) -> Mapping[str, Any]:
@@ -126,7 +136,15 @@ def public_problems(plan: Plan) -> list[str]:
         for function, service in services(plan).items()
         if function in CALLED and environment(service).get("KB_AUTH") == "jwt"
     }
-    return [one.address for one in open_to_all if one.values.get("name") not in checking]
+    unchecked = [
+        service
+        for service in every_service(plan)
+        if service.values["invoker_iam_disabled"]
+        and (
+            environment(service).get("KB_AUTH") != "iam" or service.values["ingress"] != "INGRESS_TRAFFIC_INTERNAL_ONLY"
+        )
+    ]
+    return [one.address for one in (*open_to_all, *unchecked) if one.values.get("name") not in checking]
 
 
 def role_problems(plan: Plan) -> list[str]:
@@ -152,16 +170,16 @@ def role_problems(plan: Plan) -> list[str]:
 
 
 def image_problems(plan: Plan) -> list[str]:
-    images = {function: container(service)["image"] for function, service in services(plan).items()}
-    return [f"{function}: {image}" for function, image in images.items() if "@sha256:" not in image]
+    images = {service.address: container(service)["image"] for service in every_service(plan)}
+    return [f"{address}: {image}" for address, image in images.items() if "@sha256:" not in image]
 
 
 def space_problems(plan: Plan) -> list[str]:
     """Whoever embeds, and whoever asks, means one model and one index."""
     problems = []
     for name in ("KB_EMBEDDING_MODEL", "QDRANT_URL", "KB_BUCKET", "KB_FIRESTORE_DATABASE", "GOOGLE_CLOUD_PROJECT"):
-        said = {function: environment(service).get(name) for function, service in services(plan).items()}
-        if len(said) != len(FUNCTIONS) or len(set(said.values())) != 1 or not all(said.values()):
+        said = {service.address: environment(service).get(name) for service in every_service(plan)}
+        if len(said) != len(FUNCTIONS) + 1 or len(set(said.values())) != 1 or not all(said.values()):
             problems.append(f"{name}: {said}")
     return problems
 
@@ -170,7 +188,7 @@ def secret_problems(plan: Plan, secrets: set[str]) -> list[str]:
     """A secret setting is a reference, and no version carries a value."""
     problems = [
         f"{service.address} holds {name}"
-        for service in services(plan).values()
+        for service in every_service(plan)
         for name, value in environment(service).items()
         if name in secrets and value
     ]

@@ -77,10 +77,10 @@ def test_readme_lists_them_all():
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)
 def test_a_function_is_told_nothing_but_settings(plans, name):
-    for function, service in planned.services(plans[name]).items():
+    for service in planned.every_service(plans[name]):
         told = set(planned.environment(service)) - FRAMEWORK
-        assert {one.lower() for one in told} <= SETTINGS, function
-        assert {one.upper() for one in derived()} <= told, function
+        assert {one.lower() for one in told} <= SETTINGS, service.address
+        assert {one.upper() for one in derived()} <= told, service.address
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)
@@ -93,7 +93,7 @@ def test_a_secret_setting_reaches_exactly_the_functions_that_may_read_it(plans, 
     }
     told = {
         (setting.replace("_", "-"), planned.member(service))
-        for service in planned.services(plan).values()
+        for service in planned.every_service(plan)
         for setting in SECRETS
         if setting.upper() in planned.environment(service)
     }

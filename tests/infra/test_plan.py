@@ -8,7 +8,7 @@ import json
 import pytest
 
 from common.adapters.firestore.layout import INDEXES, UNINDEXED
-from common.settings import SECRETS
+from common.settings import SECRETS, read_settings
 from tests.infra import planned
 from tests.infra.conftest import ENVIRONMENTS
 
@@ -93,6 +93,15 @@ def open_query_without_tokens(plan):
     told(raw(plan, "google_cloud_run_v2_service", name="kb-query"), "KB_AUTH")["value"] = "iam"
 
 
+def open_what_schedules_call(plan):
+    raw(plan, "google_cloud_run_v2_service", name="kb-maintain")["ingress"] = "INGRESS_TRAFFIC_ALL"
+
+
+def check_nobody(plan):
+    raw(plan, "google_cloud_run_v2_service", name="kb-manage")["invoker_iam_disabled"] = True
+    told(raw(plan, "google_cloud_run_v2_service", name="kb-manage"), "KB_AUTH")["value"] = "none"
+
+
 def share_an_account(plan):
     query = raw(plan, "google_cloud_run_v2_service", name="kb-query")["template"][0]
     query["service_account"] = raw(plan, "google_cloud_run_v2_service", name="kb-manage")["template"][0][
@@ -149,6 +158,8 @@ def wait_too_long(plan):
         ("pushes", reach_ingest),
         ("public", open_ingest),
         ("public", open_query_without_tokens),
+        ("public", open_what_schedules_call),
+        ("public", check_nobody),
         ("roles", share_an_account),
         ("roles", show_query_the_bucket),
         ("roles", widen_a_role),
@@ -181,19 +192,27 @@ def test_firestore_has_the_indexes_that_the_catalog_asks_for(plans, name):
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)
-def test_the_schedule_calls_manage_with_a_token_for_it(plans, name):
-    job = next(
-        one
-        for one in planned.resources(plans[name], "google_cloud_scheduler_job")
-        if one.values["name"] == "kb-reconcile"
-    )
-    target = job.values["http_target"][0]
-    assert target["uri"].startswith(f"{target['oidc_token'][0]['audience']}/")
-    assert target["uri"].endswith("/v1/reconcile")
-    caller = f"serviceAccount:{target['oidc_token'][0]['service_account_email']}"
-    assert planned.invokers(plans[name], "manage") >= {caller} or planned.invokers(plans[name], "manage") == {
-        "allUsers"
-    }
+def test_the_schedule_is_the_only_caller_of_a_service_that_checks_it(plans, name):
+    """Google's token is for that service, and the function there grants its account every base."""
+    plan = plans[name]
+    jobs = planned.resources(plan, "google_cloud_scheduler_job")
+    target = next(one.values["http_target"][0] for one in jobs if one.values["name"] == "kb-reconcile")
+    service = planned.maintain(plan)
+    told = planned.environment(service)
+    token = target["oidc_token"][0]
+    assert target["uri"] == f"{token['audience']}/v1/reconcile"
+    assert token["audience"].startswith(f"https://{service.values['name']}-")
+    assert (told["KB_AUTH"], told["KB_IAM_AUDIENCE"]) == ("iam", token["audience"])
+    assert json.loads(told["KB_IAM_BASES"]) == {token["service_account_email"]: {"bases": ["*"], "scope": "admin"}}
+    assert planned.container(service)["image"] == planned.container(planned.services(plan)["manage"])["image"]
+
+
+@pytest.mark.parametrize("name", ENVIRONMENTS)
+def test_every_function_takes_the_settings_that_it_is_told(plans, name):
+    """Values and their combination: what the code would refuse at its start is seen in the plan."""
+    for service in planned.every_service(plans[name]):
+        told = {name: value or "hush" for name, value in planned.environment(service).items()}
+        assert read_settings(told).kb_mode == "cloud", service.address
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)

@@ -179,6 +179,9 @@ variable "settings" {
     kb_rerank_url          = optional(string)
     kb_rerank_model        = optional(string)
     kb_context_characters  = optional(number)
+    kb_context_label       = optional(string)
+    kb_truncation_mark     = optional(string)
+    kb_token_counter       = optional(string)
     kb_redact              = optional(string)
     kb_embed_provider      = optional(string)
     kb_embed_url           = optional(string)
@@ -203,8 +206,12 @@ variable "settings" {
     error_message = "In prod a token is for us and from one issuer: kb_jwt_audience and kb_jwt_issuer."
   }
   validation {
-    condition     = var.settings.kb_auth != "iam" || var.settings.kb_iam_audience != null
-    error_message = "kb_auth = iam needs kb_iam_audience."
+    condition     = var.settings.kb_auth != "iam" || (var.settings.kb_iam_audience != null && length(var.settings.kb_iam_bases) > 0)
+    error_message = "kb_auth = iam needs kb_iam_audience and kb_iam_bases."
+  }
+  validation {
+    condition     = !startswith(coalesce(var.settings.kb_token_counter, "estimate"), "tiktoken:")
+    error_message = "No image holds tiktoken: kb_token_counter is estimate, or a tokenizer.json of a model folder (/models/...)."
   }
   validation {
     condition     = !coalesce(var.settings.kb_writeback_enabled, false) || contains(keys(var.secret_versions), "kb_writeback_password")

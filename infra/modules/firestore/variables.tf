@@ -25,7 +25,7 @@ variable "indexes" {
     fields     = list(string)
   }))
   default = [
-    { collection = "kb_documents", fields = ["source", "object"] },
+    { collection = "kb_objects", fields = ["source", "object"] },
     { collection = "kb_objects", fields = ["documents", "passages", "tokens", "size"] },
   ]
 }
@@ -39,14 +39,14 @@ variable "unindexed" {
   default = [
     { collection = "kb_bases", field = "record" },
     { collection = "kb_collections", field = "record" },
-    { collection = "kb_documents", field = "record" },
-    { collection = "kb_documents", field = "object" },
-    { collection = "kb_documents", field = "generation" },
     { collection = "kb_generations", field = "identity" },
     { collection = "kb_generations", field = "generation" },
     { collection = "kb_jobs", field = "job" },
     { collection = "kb_objects", field = "record" },
     { collection = "kb_objects", field = "job" },
+    { collection = "kb_objects", field = "document" },
+    { collection = "kb_objects", field = "object" },
+    { collection = "kb_objects", field = "generation" },
     { collection = "kb_objects", field = "live" },
     { collection = "kb_objects", field = "stale" },
   ]

@@ -136,6 +136,17 @@ variable "public" {
   }
 }
 
+variable "checks_itself" {
+  description = "Whether Cloud Run leaves checking the caller to the function, which it must where the function reads a Google identity token itself: Cloud Run takes the signature off each token that it checks."
+  type        = bool
+  default     = false
+
+  validation {
+    condition     = !var.checks_itself || (var.ingress == "INGRESS_TRAFFIC_INTERNAL_ONLY" && lookup(var.environment, "KB_AUTH", "none") == "iam" && length(var.invokers) == 0 && !var.public)
+    error_message = "Only a function with KB_AUTH=iam that is reached from inside alone checks its callers itself."
+  }
+}
+
 variable "custom_audiences" {
   description = "Names by which callers may ask for an identity token, beside the service's own addresses."
   type        = list(string)

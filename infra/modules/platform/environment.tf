@@ -20,12 +20,8 @@ locals {
   given = { for name, value in var.settings : upper(name) => tostring(value) if value != null && !startswith(name, "kb_auth") && !startswith(name, "kb_jw") && !startswith(name, "kb_iam") }
   access = merge(
     { for name in ["kb_auth", "kb_jwks_url", "kb_jwt_audience", "kb_jwt_issuer", "kb_iam_audience"] : upper(name) => var.settings[name] if var.settings[name] != null },
-    var.settings.kb_auth == "iam" ? { KB_IAM_BASES = jsonencode(local.grants) } : {},
+    var.settings.kb_auth == "iam" ? { KB_IAM_BASES = jsonencode(var.settings.kb_iam_bases) } : {},
   )
-  grants = merge(var.settings.kb_iam_bases, {
-    (module.scheduler.caller_email) = { bases = ["*"], scope = "admin" }
-  })
-
   environment = {
     for function in keys(local.names) : function => merge(
       local.shared,
@@ -39,7 +35,7 @@ locals {
     reindex = { push = module.messaging.push_members["reindex"] }
     # The deployment asks a candidate whether it asks for a token.
     query  = var.settings.kb_auth == "jwt" ? {} : merge(var.callers, { deployer = module.delivery.deployer_member })
-    manage = var.settings.kb_auth == "jwt" ? {} : merge(var.callers, { deployer = module.delivery.deployer_member, scheduler = module.scheduler.caller_member })
+    manage = var.settings.kb_auth == "jwt" ? {} : merge(var.callers, { deployer = module.delivery.deployer_member })
   }
 
   # Setting that is secret -> the functions that use it.

@@ -8,8 +8,9 @@ locals {
   project = { id = module.services.project_id, number = module.services.project_number }
   labels  = merge(var.labels, { app = "fichario", environment = var.environment })
   # What a function is called everywhere: its service, its account, its image.
-  names = { for function in ["ingest", "query", "reindex", "manage"] : function => "kb-${function}" }
-  url   = { for function, name in local.names : function => "https://${name}-${local.project.number}.${var.region}.run.app" }
+  names        = { for function in ["ingest", "query", "reindex", "manage"] : function => "kb-${function}" }
+  maintain_url = "https://kb-maintain-${local.project.number}.${var.region}.run.app"
+  url          = { for function, name in local.names : function => "https://${name}-${local.project.number}.${var.region}.run.app" }
 }
 
 module "network" {
@@ -114,6 +115,36 @@ module "function" {
   labels              = merge(local.labels, { function = each.key })
 }
 
+# The manage function once more, for schedules alone: the same image and account, reached from inside only. Cloud Scheduler
+# has one place for its token, where Cloud Run would take the signature off, and a caller's issuer (kb_auth = jwt) would
+# not know it; so here Google's token is checked by the function, and grants one caller everything.
+module "maintain" {
+  source   = "../function"
+  for_each = { for function, image in var.images : function => image if function == "manage" }
+
+  project         = local.project
+  region          = var.region
+  name            = "kb-maintain"
+  service_account = google_service_account.function[each.key].account_id
+  description     = "Fichario: manage, called on a schedule"
+  image           = each.value
+  environment = merge(local.shared, local.given, {
+    KB_AUTH         = "iam"
+    KB_IAM_AUDIENCE = local.maintain_url
+    KB_IAM_BASES    = jsonencode({ (module.scheduler.caller_email) = { bases = ["*"], scope = "admin" } })
+  })
+  secrets             = { for name, secret in local.secrets_of.manage : name => secret if name != "KB_JWT_SECRET" }
+  limits              = { cpu = var.functions.manage.cpu, memory = var.functions.manage.memory }
+  concurrency         = 1
+  scaling             = { min = 0, max = 1 }
+  timeout_seconds     = var.functions.manage.timeout_seconds
+  checks_itself       = true
+  network             = module.network.egress
+  serving_revision    = lookup(var.serving_revisions, "maintain", null)
+  deletion_protection = var.deletion_protection
+  labels              = merge(local.labels, { function = "maintain" })
+}
+
 module "scheduler" {
   source = "../scheduler"
 
@@ -126,8 +157,8 @@ module "scheduler" {
     reconcile = {
       description      = "Compares bucket, catalog and index of every base, and mends what differs"
       schedule         = var.schedules.reconcile
-      uri              = "${local.url.manage}/v1/reconcile"
-      audience         = local.url.manage
+      uri              = "${local.maintain_url}/v1/reconcile"
+      audience         = local.maintain_url
       body             = { repair = true }
       deadline_seconds = min(1800, var.functions.manage.timeout_seconds)
     }
@@ -149,7 +180,7 @@ module "observability" {
 
   project_id     = local.project.id
   project_number = local.project.number
-  services       = local.names
+  services       = merge(local.names, { maintain = "kb-maintain" })
   subscriptions  = module.messaging.subscriptions
   alerts_enabled = var.alerts.enabled
   emails         = var.alerts.emails

@@ -90,3 +90,21 @@ run "everybody_is_no_invoker" {
   }
   expect_failures = [var.invokers]
 }
+
+run "a_function_that_checks_itself_is_reached_from_inside" {
+  command = plan
+  variables {
+    checks_itself = true
+    environment   = { KB_AUTH = "iam" }
+    ingress       = "INGRESS_TRAFFIC_ALL"
+  }
+  expect_failures = [var.checks_itself]
+}
+
+run "a_function_that_checks_nothing_is_refused" {
+  command = plan
+  variables {
+    checks_itself = true
+  }
+  expect_failures = [var.checks_itself]
+}

@@ -192,3 +192,11 @@ run "qdrant_without_a_key_is_refused" {
   }
   expect_failures = [var.secret_versions]
 }
+
+run "a_counter_that_no_image_holds_is_refused" {
+  command = plan
+  variables {
+    settings = { kb_auth = "jwt", kb_jwks_url = "https://id/keys", kb_jwt_audience = "a", kb_jwt_issuer = "i", kb_token_counter = "tiktoken:o200k_base" }
+  }
+  expect_failures = [var.settings]
+}
