@@ -38,7 +38,7 @@ class Slow:
         ("store", "read", "read"),
         ("parser", "parse", "parse"),
         ("spaces", "create", "write"),
-        ("catalog", "put_documents", "write"),
+        ("catalog", "documents_named", "write"),
         ("index", "stored", "embed"),
         ("index", "upsert", "write"),
         ("index", "flush", "write"),
@@ -53,7 +53,7 @@ def test_what_is_waited_for_is_in_its_stage(machine, port, call, stage):
     slow = Slow(inner, call)
     changed = replace(ports.spaces, index=slow) if port == "spaces" else slow
     machine.runtime = replace(machine.runtime, ingest=replace(ports, **{port: changed}))
-    machine.runtime.manage.upload(base, "um.md", content("um", 1, 3), "")
+    machine.runtime.manage.upload(base, "um.md", b"---\nid: meu\n---\n\n" + content("um", 1, 3), "")
     machine.settle()
     job = next(job for job in machine.runtime.catalog.jobs(base) if job.ref.name == "um.md")
     assert job.state == "indexed"
