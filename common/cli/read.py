@@ -1,10 +1,12 @@
 """Commands that show what there is: bases, documents, jobs; a base's card and contents, a document's text and links."""
 
+from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any, Final
 
 import click
 
-from common.cli.api import Api, route, rows
+from common.cli.api import Api, Reply, route, rows
 from common.cli.output import Context, table
 from common.domain.codes import STATES
 from common.domain.contents import entry_line
@@ -76,11 +78,11 @@ def toc(context: Context, base: str, prefix: str | None) -> None:
 def get(context: Context, source: str, base: str, offset: int | None) -> None:
     """Print a document's exact text; of a citation such as guide.md:10-24 the page that holds it."""
     with context.api() as api:
-        page = _page(api, base, source, offset)
+        page = _page(api, base, source, offset).checked().body
         if offset is None and page["position"] is None:
             page = _whole(api, base, page)
     if context.options.json:
-        context.options.emit(page)
+        context.options.emit(dict(page))
     else:
         # As bytes, so that line ends stay as they are and none is added.
         click.echo(page["text"].encode(), nl=False)
@@ -88,19 +90,23 @@ def get(context: Context, source: str, base: str, offset: int | None) -> None:
         context.options.notice("This is an older version; the newest could not be indexed.")
 
 
-def _page(api: Api, base: str, source: str, offset: int | None) -> dict[str, Any]:
-    return dict(api.call("GET", route("bases", base, "documents", source, offset=offset)).checked().body)
+def _page(api: Api, base: str, source: str, offset: int | None) -> Reply:
+    return api.call("GET", route("bases", base, "documents", source, offset=offset))
 
 
-def _whole(api: Api, base: str, first: dict[str, Any]) -> dict[str, Any]:
+def _whole(api: Api, base: str, first: Mapping[str, Any]) -> Mapping[str, Any]:
     """All pages of the document as one. What was replaced while it was read is read again."""
     for _ in range(_TRIES):
         pages = [first]
-        while pages[-1]["next_offset"] is not None and pages[-1]["generation"] == first["generation"]:
-            pages.append(_page(api, base, first["document_id"], pages[-1]["next_offset"]))
-        if pages[-1]["generation"] == first["generation"]:
+        while (offset := pages[-1]["next_offset"]) is not None:
+            reply = _page(api, base, first["document_id"], offset)
+            # The offset lies behind the end of what is shorter now.
+            if reply.status == HTTPStatus.BAD_REQUEST or reply.checked().body["generation"] != first["generation"]:
+                break
+            pages.append(reply.body)
+        else:
             return {**first, "text": "".join(page["text"] for page in pages), "next_offset": None}
-        first = _page(api, base, first["document_id"], None)
+        first = _page(api, base, first["document_id"], None).checked().body
     raise click.ClickException(f"{first['source']} changes faster than it can be read.")
 
 

@@ -186,11 +186,12 @@ def resolve(
     unresolved: dict[str, dict[str, None]] = {}
     attachments: dict[str, dict[str, None]] = {}
     for source in sources:
+        folder = source.rpartition("/")[0]
         for link in links.get(source, ()):
             written = _page(link)
             if not written:
                 continue
-            target = names.find(written, source, link.kind)
+            target = names.find(written, folder, link.kind)
             if target is None:
                 missing = attachments if _FILE.search(written) and not _NOTE.search(written) else unresolved
                 missing.setdefault(source, {})[written] = None
@@ -211,7 +212,9 @@ def _page(link: Link) -> str:
     page = link.target.partition("#")[0]
     if link.kind == "markdown":
         page = unquote(page.partition("?")[0])
-    return unicodedata.normalize("NFC", page.partition("^")[0].strip() if link.kind == "wikilink" else page)
+    if link.kind == "wikilink":
+        page = page.partition("^")[0].strip()
+    return page if page.isascii() else unicodedata.normalize("NFC", page)
 
 
 class _Names:
@@ -234,9 +237,8 @@ class _Names:
         if not named or named[-1] != source:
             named.append(source)
 
-    def find(self, written: str, source: str, kind: str) -> str | None:
-        """The source that `written` means in `source`; None when there is none."""
-        folder = posixpath.dirname(source)
+    def find(self, written: str, folder: str, kind: str) -> str | None:
+        """The source that `written` means in a document of that folder; None when there is none."""
         if not written.startswith("/"):
             found = self._at(f"{folder}/{written}" if folder else written)
             if found is not None or kind == "markdown":

@@ -17,6 +17,8 @@ from common.stages.caching import SingleFlight
 DOCUMENTS_KEPT: Final = 50_000
 """Over all bases; about 2 KB each."""
 _CARDS_KEPT: Final = 16
+Reference = tuple[str, LinkKind]
+"""A link's target as written, and its kind."""
 
 
 class Contents:
@@ -24,19 +26,21 @@ class Contents:
     safe to share between threads.
     """
 
-    def __init__(self, records: Sequence[DocumentRecord]) -> None:
+    def __init__(self, records: Sequence[DocumentRecord], before: "Contents | None" = None) -> None:
+        """`before` is what the base held until now: most changes leave all names and links as they are."""
         self.entries = [entry_of(record) for record in records]
         self._places = {entry.source: place for place, entry in reversed(list(enumerate(self.entries)))}
         self._aliases = {alias: record.source for record in records for alias in record.aliases}
-        self._references: dict[str, list[tuple[str, LinkKind]]] = {
-            record.source: [(target, kind) for target, _, _, kind in record.links if kind != "url"]
-            for record in records
-        }
-        self._lock = threading.Lock()
-        self._graph: Graph | None = None
-        self._groups: Mapping[Trait, Sequence[int]] = {}
+        self._references: dict[str, list[Reference]] = {record.source: [] for record in records}
+        for record in records:
+            self._references[record.source] += [(to, kind) for to, _, _, kind in record.links if kind != "url"]
+        named = tuple((source, tuple(references)) for source, references in self._references.items())
+        self.ties = hash((named, tuple(self._aliases.items())))
+        self.resolved: Graph | None = before.resolved if before is not None and before.ties == self.ties else None
+        self._groups: Mapping[Trait, Sequence[int]] | None = None
         self._near: dict[str, Sequence[Neighbour]] = {}
         self._cards: dict[tuple[str, str, int], str] = {}
+        self._lock = threading.Lock()
 
     def card(self, base: str, bucket: str, max_tokens: int, count_tokens: Callable[[str], int]) -> str:
         """The base's card (domain/contents.py), made once for each size."""
@@ -51,15 +55,14 @@ class Contents:
     def graph(self) -> Graph:
         """Which document refers to which."""
         with self._lock:
-            if self._graph is None:
+            if self.resolved is None:
                 links = {
                     source: [Link(target, "", 0, kind) for target, kind in references]
                     for source, references in self._references.items()
                 }
-                self._groups = groups_of(self.entries)
-                self._graph = resolve(links, list(self._references), self._aliases)
-                self._references = {}
-            return self._graph
+                self.resolved = resolve(links, list(links), self._aliases)
+            self._references = {}
+            return self.resolved
 
     def related(self, sources: Sequence[str]) -> list[tuple[str, str, str]]:
         """Source, title and reason of at most six documents near those, none of which is among them."""
@@ -69,8 +72,10 @@ class Contents:
     def _neighbours(self, source: str) -> Sequence[Neighbour]:
         known = self._near.get(source)
         if known is None:
-            place, graph = self._places.get(source), self.graph
-            known = () if place is None else neighbours(place, self.entries, graph, self._groups)
+            place = self._places.get(source)
+            if self._groups is None:
+                self._groups = groups_of(self.entries)
+            known = () if place is None else neighbours(place, self.entries, self.graph, self._groups)
             self._near[source] = known
         return known
 
@@ -99,7 +104,8 @@ class Library:
 
     def _read(self, base: str, epoch: int) -> Contents:
         # The catalog lists all documents as of one moment; the epoch behind it tells whether that was this epoch's.
-        contents = Contents(self.catalog.documents(base))
+        known = self._shelf.get(base)
+        contents = Contents(self.catalog.documents(base), known[1] if known else None)
         if self.catalog.epoch(base) == epoch:
             self._put(base, epoch, contents)
         return contents

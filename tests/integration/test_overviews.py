@@ -72,10 +72,12 @@ def test_the_contents_are_read_once_for_as_long_as_the_epoch_stands(machine):
         runtime.listing.links(BASE, "um")
         runtime.answers.answer(BASE, Search("docum", threshold=None))
     assert len(asked) == 1
+    graph = library.at(BASE, runtime.catalog.epoch(BASE)).graph
     put(machine, **{"um.md": content("um", 2, 3)})
     runtime.reading.card(BASE)
     runtime.reading.toc(BASE)
     assert len(asked) == 2
+    assert library.at(BASE, runtime.catalog.epoch(BASE)).graph is graph
 
 
 def test_what_stands_near_an_answer_is_told_with_the_reason(machine):

@@ -259,6 +259,21 @@ class Moving:
         return found
 
 
+def test_a_passage_that_no_longer_answers_names_nothing_though_it_is_still_stored(machine):
+    put(machine, **{"um.md": content("um", 1, 3)})
+    old = machine.runtime.answers.answer(BASE, Search("docum", threshold=None)).passages[0].id
+    seen = []
+
+    def look(step):
+        if step == "publish":
+            stored = machine.runtime.index.payloads(BASE, machine.runtime.catalog.base(BASE).live, [old])
+            seen.append((len(stored), refusal(machine.runtime.reading.resolve, BASE, old).status))
+
+    machine.on_step = look
+    put(machine, **{"um.md": content("um", 2, 3)})
+    assert seen == [(1, 404)]
+
+
 @pytest.mark.parametrize("after", [1, 2, 3])
 def test_a_page_is_read_again_when_its_document_changes_meanwhile(machine, after):
     """Whether some of it was read before, or all."""

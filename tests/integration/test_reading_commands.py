@@ -131,13 +131,15 @@ class Changing:
         return answered
 
 
-@pytest.mark.parametrize(("times", "code"), [(1, 0), (9, 1)])
-def test_a_document_that_is_replaced_while_it_is_read_is_read_again(tmp_path, times, code):
+@pytest.mark.parametrize(("times", "parts", "code"), [(1, 60, 0), (1, 1, 0), (9, 60, 1)])
+def test_a_document_that_is_replaced_while_it_is_read_is_read_again(tmp_path, times, parts, code):
     machine = OneMachine(tmp_path)
-    put(machine, **{"um.md": content("um", 100, 60)})
-    changing = Changing(
-        InProcess(machine.runtime), lambda left: put(machine, **{"um.md": content("um", left, 60)}), times
-    )
+    put(machine, **{"um.md": content("um", 100, 90)})
+
+    def change(left):
+        put(machine, **{"um.md": content("um", left, parts)})
+
+    changing = Changing(InProcess(machine.runtime), change, times)
 
     @contextmanager
     def connect(*_):
@@ -145,5 +147,5 @@ def test_a_document_that_is_replaced_while_it_is_read_is_read_again(tmp_path, ti
 
     done = run(connect, "get", "um")
     assert done.exit_code == code
-    assert done.stdout_bytes == (content("um", 0, 60) if code == 0 else b"")
+    assert done.stdout_bytes == (content("um", 0, parts) if code == 0 else b"")
     machine.runtime.close()

@@ -1,5 +1,7 @@
 """Which documents stand near those of an answer: linked ones first, then what few others share."""
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,8 +14,8 @@ def document(source, *targets, **more):
     return DocumentRecord("acme", source, 1, source, "", source.upper(), 1, 1, 1, 1, links=links, **more)
 
 
-def contents(*records):
-    return Contents(sorted(records, key=lambda record: record.source))
+def contents(*records, before=None):
+    return Contents(sorted(records, key=lambda record: record.source), before)
 
 
 def test_links_of_both_directions_are_near():
@@ -125,3 +127,26 @@ def test_at_most_six_each_once_and_always_the_same(records, hits):
     assert set(sources) <= {record.source for record in records}
     assert all(reason.endswith(tuple(hits)) or "both ways" in reason for _, _, reason in found)
     assert found == contents(*records).related(hits)
+
+
+def test_links_are_resolved_anew_only_when_a_name_or_a_link_changed():
+    made = [document("a.md", "b"), document("b.md", aliases=("bê",)), document("c.md", "bê")]
+    before = contents(*made)
+    graph = before.graph
+    titled = contents(*(replace(record, title="Outro", tokens_in_source=9) for record in made), before=before)
+    assert titled.graph is graph
+    assert titled.related(["a.md"])[0] == ("b.md", "Outro", "linked from a.md")
+    for changed in (
+        [document("a.md", "c"), *made[1:]],
+        [*made[:2], document("c.md", "bê", "a")],
+        [made[0], document("b.md"), made[2]],
+        [*made, document("d/b.md")],
+        made[:2],
+    ):
+        assert contents(*changed, before=before).graph == contents(*changed).graph != graph
+    assert contents(*made, before=contents(*made)).graph == graph
+
+
+def test_documents_of_one_source_share_its_links():
+    two = [document("a.md", "b"), replace(document("a.md", "c"), object="z.jsonl"), document("b.md"), document("c.md")]
+    assert contents(*two).graph.links["a.md"] == ("b.md", "c.md")
