@@ -14,7 +14,7 @@ from common.domain.writing import LEAST_FRAGMENT, Chosen, Writer
 
 READS: Final = 12
 """How many passages around those found are read at most: each takes a thirtieth of a millisecond."""
-FIRST_READS: Final = 8
+FIRST_READS: Final = 6
 """How many of them beside the best passages, before it is known whose sections go on."""
 _DEEPEST: Final = 8
 
