@@ -113,16 +113,16 @@ class Contexts:
         room = _room(wanted.budget)
         pinned: list[Pinned] = []
         for view, group in zip(views.values(), found, strict=True):
-            read = self.pinned.ranked(view, wanted.search.query, group, room)
+            read = self.pinned.ranked(view, wanted.search, group, room)
             if read is None:
                 return None
-            pinned += read
+            pinned += [document for document in read if _is_new(document, pinned)]
         writer = wanted.rules.writer(wanted.budget)
         laid = self._surrounded(Material(pinned, found), views, writer, wanted.rules)
         return build(laid.material, writer, wanted.rules, laid=laid)
 
     def _prompt(self, answer: Answer, view: View, wanted: Wanted, preamble: str | None) -> Prompt | None:
-        pinned = self.pinned.by_source(view, _room(wanted.budget))
+        pinned = self.pinned.by_source(view, wanted.search.filter, _room(wanted.budget))
         if pinned is None:
             return None
         found = _by_base(answer, [view.base], wanted.search.top_k)
@@ -153,6 +153,12 @@ def _by_base(answer: Answer, bases: Sequence[str], top_k: int) -> list[list[Piec
         if len(found[passage.base]) < top_k:
             found[passage.base].append(found_piece(passage))
     return list(found.values())
+
+
+def _is_new(document: Pinned, shown: Sequence[Pinned]) -> bool:
+    """Whether no other base has pinned the same text."""
+    texts = [piece.text for piece in document.pieces]
+    return not texts or all(texts != [piece.text for piece in other.pieces] for other in shown)
 
 
 def _room(budget: Budget) -> float:

@@ -66,7 +66,10 @@ def library(tmp_path_factory):
     opened = World(tmp_path_factory.mktemp("library"))
     opened.put({"guia": GUIDE, "regras": PINNED, **OTHERS})
     opened.put(OTHERS, base="lojas")
-    opened.put({"z": "# Zeta\n\nO passaporte azul vale dez anos.", "fixo": PINNED}, base="outra")
+    opened.put(
+        {"z": "# Zeta\n\nO passaporte azul vale dez anos.", "fixo": PINNED.replace("sempre", "nunca")}, base="outra"
+    )
+    opened.put({"mesma": PINNED, "y": "# Ipsilon\n\nO passaporte azul vence."}, base="igual")
     yield opened
     opened.machine.runtime.close()
 
@@ -166,6 +169,43 @@ def test_several_bases_share_the_default_budget_in_their_order(library):
     assert rest == sorted(rest, key=["outra", BASE].index)
     assert set(bases) == {"outra", BASE}
     assert {share["base"] for share in made["bases"]} == {"outra", BASE}
+
+
+def test_a_text_that_two_bases_pin_stands_once(library):
+    made = library.several("passaporte azul", BASE, "igual", max_tokens=3000)
+    assert [d["source"] for d in made["documents"] if d["pinned"]] == ["regras.md"]
+    assert "igual" in [d["base"] for d in made["documents"]]
+    assert not made["truncated"]
+
+
+def test_a_filter_holds_for_pinned_documents_too(world):
+    front = "---\npinned: true\ncategory: {}\npublico: {}\n---\n\n# Aviso {}\n\nTexto do aviso {}."
+    for number, (category, audience) in enumerate([("rh", "interno"), ("rh", "externo"), ("ti", "interno")]):
+        world.put({f"aviso{number}": front.format(category, audience, number, number)})
+    world.put({"guia": GUIDE})
+
+    def shown(what, **wanted):
+        made = getattr(world, what)("passaporte azul", max_tokens=3000, filter=wanted)
+        return [d["source"] for d in made["documents"] if d["pinned"]]
+
+    for what in ("context", "prompt"):
+        assert shown(what, publico="interno") == ["aviso0.md", "aviso2.md"]
+        assert shown(what, category="rh", publico=["externo", "outro"]) == ["aviso1.md"]
+        assert shown(what, source_prefix="aviso2") == ["aviso2.md"]
+        assert shown(what, publico="ninguem") == []
+
+
+def test_pinned_documents_stand_by_relevance(world):
+    for name in ("alfa", "beta", "gama"):
+        world.put({name: f"---\npinned: true\n---\n\n# Regra {name}\n\nConteúdo comum de todas."})
+
+    def order(question, **more):
+        made = world.context(question, max_tokens=3000, mode="lexical", **more)
+        return [d["source"].removesuffix(".md") for d in made["documents"]]
+
+    assert order("regra beta")[0] == "beta"
+    assert order("xilofone gama", threshold="auto", top_k=1)[0] == "gama"
+    assert order("xilofone", threshold="auto") == ["alfa", "beta", "gama"]
 
 
 def test_the_last_base_gets_what_is_left(tmp_path):
