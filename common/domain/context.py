@@ -92,7 +92,7 @@ def build(
     laid: Layout | None = None,
 ) -> Block:
     """The block of this material; empty when nothing of it fits. `share` is Layout's, `laid` this material's layout
-    where it is at hand.
+    with what is known around it, where it is at hand.
     """
     budget, slack = writer.budget, 0.0
     if material.known is None:

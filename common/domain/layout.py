@@ -2,8 +2,8 @@
 then the beginning of what did not fit, then what stands next to it. Pure.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from common.domain.budget import Size
@@ -35,18 +35,26 @@ class Layout:
     chosen: dict[Key, Chosen] = field(default_factory=dict)
     _placed: list[Piece] = field(default_factory=list)
     _left_out: list[Piece] = field(default_factory=list)
+    _begun: tuple[Size, dict[Key, Chosen]] = field(init=False)
 
     def __post_init__(self) -> None:
         around = self.writer.budget.size(frame("")).plus(Size(self.slack, self.slack))
         self.left = self.writer.budget.limit.minus(around)
         self._pin()
         self._place()
-        if self.material.known is not None:
-            self._complete_sections()
-            for piece in self._left_out:
-                self._cut(piece)
-            self._widen()
         self.truncated |= bool(self._left_out)
+        self._begun = self.left, self.chosen
+        if self.material.known is not None:
+            self.surround(self.material.known)
+
+    def surround(self, known: Mapping[tuple[Key, int], Piece | None]) -> None:
+        """Fill what is left of the budget, with what is known around what was found; knowing more, do it again."""
+        self.material = replace(self.material, known=known)
+        self.left, self.chosen = self._begun[0], dict(self._begun[1])
+        self._complete_sections()
+        for piece in self._left_out:
+            self._cut(piece)
+        self._widen()
         self._in_order()
 
     def wanted(self) -> list[tuple[Piece, int]]:
@@ -56,8 +64,10 @@ class Layout:
         known = self.material.known
         reads = min(FIRST_READS if known is None else READS - len(known), self._affordable())
         wanted: dict[tuple[Key, int], Piece] = {}
+        # A document without headings has no sections to go on.
+        asked = self._placed if known is None else [piece for piece in self._placed if piece.headings]
         for distance in (1,) if known is None else range(2, _DEEPEST):
-            for piece in self._placed:
+            for piece in asked:
                 for ordinal in (piece.ordinal + distance, piece.ordinal - distance):
                     if len(wanted) >= reads:
                         break
@@ -72,8 +82,6 @@ class Layout:
         """Whether the place is unknown, and all between it and the passage is of the same section or unknown too."""
         step = 1 if ordinal > piece.ordinal else -1
         if ordinal < 0 or self._knows(piece.key, ordinal):
-            return False
-        if ordinal != piece.ordinal + step and not piece.headings:
             return False
         between = range(piece.ordinal, ordinal, step)
         return all(

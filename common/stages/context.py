@@ -4,7 +4,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Final, TypeVar
 
@@ -13,7 +13,7 @@ from common.domain.context import Block, Rules, build, layout
 from common.domain.errors import Unavailable
 from common.domain.layout import Layout
 from common.domain.merging import Weighted
-from common.domain.pieces import Material, Piece, Pinned, found_piece
+from common.domain.pieces import Key, Material, Piece, Pinned, found_piece
 from common.domain.prompt import Prompt, prompt
 from common.domain.search import Answer, Search
 from common.domain.writing import Writer
@@ -133,14 +133,14 @@ class Contexts:
     def _surrounded(self, material: Material, views: Mapping[str, View], writer: Writer, rules: Rules) -> Layout:
         """The material laid out with what is worth reading around it."""
         laid = layout(material, writer, rules)
+        known: dict[tuple[Key, int], Piece | None] = {}
         for _ in range(_ROUNDS):
             places = laid.wanted()
-            known = dict(laid.material.known or {})
             for base, view in views.items():
                 mine = [(piece, ordinal) for piece, ordinal in places if piece.base == base]
                 known |= self.surroundings.read(view, mine) if mine else {}
             if places or laid.material.known is None:
-                laid = layout(replace(material, known=known), writer, rules)
+                laid.surround(dict(known))
             if not places:
                 break
         return laid
