@@ -41,8 +41,7 @@ _FORMS: Final = (
     *_forms("whsec_", r"[0-9A-Za-z+/=]{20,100}"),
     *_forms("sk-", r"(?=[A-Za-z_-]{0,40}[0-9])(?:proj-|ant-|svcacct-)?[0-9A-Za-z_-]{20,255}" + _TAIL),
     *_forms("npm_", r"[0-9A-Za-z]{36}" + _TAIL),
-    # Behind a dash it would be tried again and again along a run of dashes.
-    *_forms("eyJ", r"(?<!-eyJ)[0-9A-Za-z_-]{8,4000}\.eyJ[0-9A-Za-z_-]{8,8000}\.[0-9A-Za-z_-]{8,2000}"),
+    *_forms("eyJ", r"[0-9A-Za-z_-]{8,2000}\.eyJ[0-9A-Za-z_-]{8,8000}\.[0-9A-Za-z_-]{8,2000}"),
 )
 _BEARER: Final = re.compile(r"[ \t]{1,4}((?=[A-Za-z._~+/-]{0,100}[0-9])[0-9A-Za-z._~+/=-]{16,4000})")
 _AUTHORIZATION: Final = re.compile(
@@ -138,8 +137,9 @@ def _known_forms(text: str) -> Iterator[tuple[int, int]]:
         if (form.underlined and not underlined) or form.begins not in text:
             continue
         for start in _places(text, form.begins):
-            found = form.pattern.match(text, start)
-            if found and not (start and _WORD.match(text, start - 1)):
+            within_word = start and _WORD.match(text, start - 1)
+            found = None if within_word else form.pattern.match(text, start)
+            if found:
                 yield found.span()
 
 

@@ -249,6 +249,21 @@ def test_a_section_that_is_not_whole_is_not_begun_before_what_was_found():
     assert not made.truncated
 
 
+def test_a_section_whose_end_is_not_known_comes_after_the_beginning_of_what_does_not_fit():
+    one, other = section("a", 3), section("b", 1, words=300)
+    known = {(one[0].key, 0): one[0]}
+    made = block(Material(found=[[one[1], other[0]]], known=known), max_characters=900)
+    assert [(p.citation, p.truncated) for p in made.passages] == [("a.md:11-15", False), ("b.md:1-5", True)]
+
+
+def test_a_pinned_document_fits_when_it_does_once_its_secrets_are_masked():
+    key = "-----BEGIN PRIVATE KEY-----\n" + "QUJD" * 400 + "\n-----END PRIVATE KEY-----"
+    pinned = Pinned("P", (piece("p", 0, f"A chave: {key} e mais."),))
+    made = block(Material([pinned]), Rules(WORDING, redacting=True), max_characters=600)
+    assert (made.truncated, made.redacted) == (False, 1)
+    assert "A chave: [redacted] e mais." in made.text
+
+
 def test_a_section_ends_where_the_headings_change():
     document = [*section("a", 2, headings=("S1",)), *section("a", 2, start=2, headings=("S2",))]
     made = block(Material(found=[[document[1]]], known=known_of(document)), max_characters=5000)
@@ -302,6 +317,7 @@ def test_the_last_base_gets_what_is_left_and_not_nothing():
     sources = [d.source for d in made.documents]
     assert sources[:2] == ["a0.md", "a1.md"]
     assert sources[-1] == "z0.md"
+    assert not made.documents[-1].truncated
     assert made.characters > 1900
     little = block(Material(found=[first[:1], last]), max_characters=2000)
     assert [d.source for d in little.documents] == ["a0.md", "z0.md", "z1.md", "z2.md"]
