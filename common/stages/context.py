@@ -101,10 +101,7 @@ class Contexts:
         self, answer: Answer, epochs: Mapping[str, int], make: Callable[[Answer, Mapping[str, View]], T | None]
     ) -> T | None:
         """None when a base moved."""
-        views = {base: self.answers.searcher.view(base) for base in epochs}
-        if any(views[base].epoch != epoch for base, epoch in epochs.items()):
-            return None
-        made = make(answer, views)
+        made = make(answer, {base: self.answers.searcher.view(base) for base in epochs})
         catalog = self.answers.searcher.catalog
         return made if all(catalog.epoch(base) == epoch for base, epoch in epochs.items()) else None
 

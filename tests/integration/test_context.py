@@ -171,6 +171,13 @@ def test_several_bases_share_the_default_budget_in_their_order(library):
     assert {share["base"] for share in made["bases"]} == {"outra", BASE}
 
 
+def test_each_base_gives_its_own_best_passages(library):
+    made = library.several("o cliente troca o produto", BASE, "lojas", "outra", top_k=2, rerank="mmr")
+    bases = [d["base"] for d in made["documents"] if not d["pinned"]]
+    assert bases.count(BASE) == 2
+    assert "outra" in bases
+
+
 def test_a_text_that_two_bases_pin_stands_once(library):
     made = library.several("passaporte azul", BASE, "igual", max_tokens=3000)
     assert [d["source"] for d in made["documents"] if d["pinned"]] == ["regras.md"]
@@ -265,6 +272,7 @@ def test_a_block_is_of_one_epoch_although_the_base_moves_while_it_is_read(tmp_pa
     world = World(tmp_path, KB_EPOCH_TTL=ttl)
     world.put({"regras": PINNED, "guia": GUIDE})
     world.context("passaporte azul", max_tokens=1500)
+    world.machine.clock.advance(1.0)
     runtime = world.machine.runtime
     inner, moves = runtime.contexts.pinned, ["nunca", "raramente"]
 
@@ -297,8 +305,10 @@ def test_an_older_version_that_still_answers_is_marked(world):
     table = runtime.answers.searcher.candidates.remembered.table(BASE, epoch, "live")
     table |= stale
     assert view.epoch == epoch
-    made = world.context("passaporte azul", max_tokens=1500)
-    assert [p["stale"] for p in made["passages"]] == [True] * len(made["passages"])
+    made = world.context("passaporte azul prazo 1", max_tokens=1500, top_k=1, mode="lexical")
+    assert [p["source"] for p in made["passages"]] == ["regras.md", "guia.md"]
+    assert "Parágrafo 0" in made["text"]
+    assert [p.get("stale") for p in made["passages"]] == [True, True]
 
 
 # Hostile documents (INJ-01, TOK-01) and secrets.
