@@ -12,11 +12,12 @@ from common.domain.framing import frame
 from common.domain.pieces import Key, Material, Piece, Pinned
 from common.domain.writing import LEAST_FRAGMENT, Chosen, Writer
 
-READS: Final = 12
-"""How many passages around those found are read at most: each takes a thirtieth of a millisecond."""
-FIRST_READS: Final = 6
-"""How many of them beside the best passages, before it is known whose sections go on."""
+READS: Final = 8
+"""How many passages around those found are read at most: each takes a twentieth of a millisecond."""
+FIRST_READS: Final = 4
+"""How many of them beside the best two passages, before it is known whose sections go on."""
 _DEEPEST: Final = 8
+_FRAME: Final = frame("")
 
 
 @dataclass(slots=True)
@@ -38,7 +39,7 @@ class Layout:
     _begun: tuple[Size, dict[Key, Chosen]] = field(init=False)
 
     def __post_init__(self) -> None:
-        around = self.writer.budget.size(frame("")).plus(Size(self.slack, self.slack))
+        around = self.writer.budget.size(_FRAME).plus(Size(self.slack, self.slack))
         self.left = self.writer.budget.limit.minus(around)
         self._pin()
         self._place()
@@ -62,21 +63,28 @@ class Layout:
         ordinal. At first those beside it, then those that its section may go on to; nothing when the budget is spent.
         """
         known = self.material.known
-        reads = min(FIRST_READS if known is None else READS - len(known), self._affordable())
+        asked, deepest, reads = self._placed, 1, FIRST_READS
+        if known is not None:
+            # A document without headings has no sections to go on.
+            asked, deepest = [piece for piece in self._placed if piece.headings], _DEEPEST
+            reads = READS - len(known)
+        reads = min(reads, self._affordable())
         wanted: dict[tuple[Key, int], Piece] = {}
-        # A document without headings has no sections to go on.
-        asked = self._placed if known is None else [piece for piece in self._placed if piece.headings]
-        for distance in (1,) if known is None else range(2, _DEEPEST):
-            for piece in asked:
+        for piece in asked:
+            for distance in range(1, deepest + 1):
                 for ordinal in (piece.ordinal + distance, piece.ordinal - distance):
-                    if len(wanted) >= reads:
-                        break
-                    if self._is_open(piece, ordinal):
+                    if len(wanted) < reads and self._is_open(piece, ordinal):
                         wanted.setdefault((piece.key, ordinal), piece)
+            if len(wanted) >= reads:
+                break
         return [(piece, ordinal) for (_, ordinal), piece in wanted.items()]
 
     def _affordable(self) -> int:
-        return int(min(self.left.characters / LEAST_FRAGMENT, self.left.tokens))
+        """How many passages may still fit, were they half as long as those found."""
+        if not self._placed:
+            return 0
+        mean = sum(len(piece.text) for piece in self._placed) / len(self._placed)
+        return int(min(2 * self.left.characters / max(1.0, mean), self.left.tokens))
 
     def _is_open(self, piece: Piece, ordinal: int) -> bool:
         """Whether the place is unknown, and all between it and the passage is of the same section or unknown too."""
@@ -152,8 +160,8 @@ class Layout:
 
     def _complete_sections(self) -> None:
         for piece in self._placed:
-            section = list(self._section(piece))
-            if section and piece.headings and self._is_closed(piece, section):
+            section = list(self._section(piece)) if piece.headings else []
+            if section and self._is_closed(piece, section):
                 self._add(section, piece.title)
 
     def _widen(self) -> None:
