@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from common.domain.budget import Budget, Size
 from common.domain.framing import Wording, frame
@@ -26,8 +26,7 @@ class Rules:
         return Writer(budget, self.wording, self.redacting)
 
 
-@dataclass(frozen=True, slots=True)
-class ShownDocument:
+class ShownDocument(NamedTuple):
     """A document of the block; `truncated` when a passage of it was cut."""
 
     base: str
@@ -39,8 +38,7 @@ class ShownDocument:
     truncated: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ShownPassage:
+class ShownPassage(NamedTuple):
     """A stretch of the block and what it is cited as; `score` is the best of what was found in it."""
 
     citation: str

@@ -12,11 +12,8 @@ from common.domain.framing import frame
 from common.domain.pieces import Key, Material, Piece, Pinned
 from common.domain.writing import LEAST_FRAGMENT, Chosen, Writer
 
-READS: Final = 8
-"""How many passages around those found are read at most: each takes a twentieth of a millisecond."""
-FIRST_READS: Final = 4
-"""How many of them beside the best two passages, before it is known whose sections go on."""
-_DEEPEST: Final = 8
+READS: Final = 3
+"""How many passages around the best one are read at most: each takes up to a tenth of a millisecond."""
 _FRAME: Final = frame("")
 
 
@@ -59,25 +56,17 @@ class Layout:
         self._in_order()
 
     def wanted(self) -> list[tuple[Piece, int]]:
-        """Which places around what is shown are worth reading, nearest to the best first: the passage found, and the
-        ordinal. At first those beside it, then those that its section may go on to; nothing when the budget is spent.
+        """The places that the best passage's section may go on to and that are worth reading: the passage, and each
+        ordinal near it, the nearest first. A document without headings has no sections; nothing when the budget is
+        spent.
         """
-        known = self.material.known
-        asked, deepest, reads = self._placed, 1, FIRST_READS
-        if known is not None:
-            # A document without headings has no sections to go on.
-            asked, deepest = [piece for piece in self._placed if piece.headings], _DEEPEST
-            reads = READS - len(known)
-        reads = min(reads, self._affordable())
-        wanted: dict[tuple[Key, int], Piece] = {}
-        for piece in asked:
-            for distance in range(1, deepest + 1):
-                for ordinal in (piece.ordinal + distance, piece.ordinal - distance):
-                    if len(wanted) < reads and self._is_open(piece, ordinal):
-                        wanted.setdefault((piece.key, ordinal), piece)
-            if len(wanted) >= reads:
-                break
-        return [(piece, ordinal) for (_, ordinal), piece in wanted.items()]
+        best = next((piece for piece in self._placed if piece.headings), None)
+        if best is None:
+            return []
+        reads = min(READS, self._affordable())
+        near = (best.ordinal + step * distance for distance in range(1, READS + 1) for step in (1, -1))
+        unknown = [ordinal for ordinal in near if ordinal >= 0 and not self._knows(best.key, ordinal)]
+        return [(best, ordinal) for ordinal in unknown[:reads]]
 
     def _affordable(self) -> int:
         """How many passages may still fit, were they half as long as those found."""
@@ -85,16 +74,6 @@ class Layout:
             return 0
         mean = sum(len(piece.text) for piece in self._placed) / len(self._placed)
         return int(min(2 * self.left.characters / max(1.0, mean), self.left.tokens))
-
-    def _is_open(self, piece: Piece, ordinal: int) -> bool:
-        """Whether the place is unknown, and all between it and the passage is of the same section or unknown too."""
-        step = 1 if ordinal > piece.ordinal else -1
-        if ordinal < 0 or self._knows(piece.key, ordinal):
-            return False
-        between = range(piece.ordinal, ordinal, step)
-        return all(
-            not self._knows(piece.key, place) or _same_section(piece, self._at(piece.key, place)) for place in between
-        )
 
     def _pin(self) -> None:
         """Whole documents first; of the first one that does not fit, what is left to it."""

@@ -27,8 +27,6 @@ from common.stages.several import SeveralBases
 T = TypeVar("T")
 Card = Callable[[str, int], str]
 """What there is to ask in a base, in at most so many tokens."""
-_ROUNDS: Final = 2
-"""What stands beside the passages found, then what their sections go on to."""
 _CHARACTERS_PER_TOKEN: Final = 12
 """More than a token stands for in any text worth reading."""
 
@@ -130,16 +128,12 @@ class Contexts:
     def _surrounded(self, material: Material, views: Mapping[str, View], writer: Writer, rules: Rules) -> Layout:
         """The material laid out with what is worth reading around it."""
         laid = layout(material, writer, rules)
+        places = laid.wanted()
         known: dict[tuple[Key, int], Piece | None] = {}
-        for _ in range(_ROUNDS):
-            places = laid.wanted()
-            for base, view in views.items():
-                mine = [(piece, ordinal) for piece, ordinal in places if piece.base == base]
-                known |= self.surroundings.read(view, mine) if mine else {}
-            if places or laid.material.known is None:
-                laid.surround(dict(known))
-            if not places:
-                break
+        for base, view in views.items():
+            mine = [(piece, ordinal) for piece, ordinal in places if piece.base == base]
+            known |= self.surroundings.read(view, mine) if mine else {}
+        laid.surround(known)
         return laid
 
 
