@@ -96,7 +96,7 @@ def asking(
     reordering, neighbourhood = Reordering(_reranker(settings)), Neighbourhood(reading.related, within)
     answers = Answers(searcher, epochs, cache, reordering, settings.kb_deadline_seconds, within, neighbourhood)
     several = SeveralBases(answers)
-    pinned, surroundings = PinnedDocuments(catalog, index, searcher.candidates), Surroundings(index, cache)
+    pinned, surroundings = PinnedDocuments(catalog, index, searcher.candidates), Surroundings(index)
     return Asking(
         settings=settings,
         clock=clock,

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from common.domain.budget import Budget, Size
 from common.domain.framing import Wording, frame
@@ -26,8 +26,7 @@ class Rules:
         return Writer(budget, self.wording, self.redacting)
 
 
-@dataclass(frozen=True, slots=True)
-class ShownDocument:
+class ShownDocument(NamedTuple):
     """A document of the block; `truncated` when a passage of it was cut."""
 
     base: str
@@ -39,8 +38,7 @@ class ShownDocument:
     truncated: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ShownPassage:
+class ShownPassage(NamedTuple):
     """A stretch of the block and what it is cited as; `score` is the best of what was found in it."""
 
     citation: str
@@ -92,7 +90,7 @@ def build(
     laid: Layout | None = None,
 ) -> Block:
     """The block of this material; empty when nothing of it fits. `share` is Layout's, `laid` this material's layout
-    where it is at hand.
+    with what is known around it, where it is at hand.
     """
     budget, slack = writer.budget, 0.0
     if material.known is None:

@@ -131,6 +131,12 @@ def labels_of(payload: Mapping[str, Any]) -> list[int]:
     return sorted(labels)
 
 
+def metadata_passes(metadata: Mapping[str, Any], wanted: Mapping[str, Sequence[JsonValue]]) -> bool:
+    """Whether a document's metadata meets a filter's conditions, as the index would judge it."""
+    held = frozenset(labels_of({"object": "", "generation": 0, "metadata": metadata}))
+    return all(any(_wanted_label(key, value) in held for value in values) for key, values in wanted.items())
+
+
 def version_label(name: str, generation: int) -> int:
     return _label("version", name, generation)
 

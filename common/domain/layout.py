@@ -2,8 +2,8 @@
 then the beginning of what did not fit, then what stands next to it. Pure.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from common.domain.budget import Size
@@ -12,11 +12,9 @@ from common.domain.framing import frame
 from common.domain.pieces import Key, Material, Piece, Pinned
 from common.domain.writing import LEAST_FRAGMENT, Chosen, Writer
 
-READS: Final = 12
-"""How many passages around those found are read at most: each takes a thirtieth of a millisecond."""
-FIRST_READS: Final = 8
-"""How many of them beside the best passages, before it is known whose sections go on."""
-_DEEPEST: Final = 8
+READS: Final = 3
+"""How many passages around the best one are read at most: each takes up to a tenth of a millisecond."""
+_FRAME: Final = frame("")
 
 
 @dataclass(slots=True)
@@ -35,50 +33,47 @@ class Layout:
     chosen: dict[Key, Chosen] = field(default_factory=dict)
     _placed: list[Piece] = field(default_factory=list)
     _left_out: list[Piece] = field(default_factory=list)
+    _begun: tuple[Size, dict[Key, Chosen]] = field(init=False)
 
     def __post_init__(self) -> None:
-        around = self.writer.budget.size(frame("")).plus(Size(self.slack, self.slack))
+        around = self.writer.budget.size(_FRAME).plus(Size(self.slack, self.slack))
         self.left = self.writer.budget.limit.minus(around)
         self._pin()
         self._place()
-        if self.material.known is not None:
-            self._complete_sections()
-            for piece in self._left_out:
-                self._cut(piece)
-            self._widen()
         self.truncated |= bool(self._left_out)
+        self._begun = self.left, self.chosen
+        if self.material.known is not None:
+            self.surround(self.material.known)
+
+    def surround(self, known: Mapping[tuple[Key, int], Piece | None]) -> None:
+        """Fill what is left of the budget, with what is known around what was found; knowing more, do it again."""
+        self.material = replace(self.material, known=known)
+        self.left, self.chosen = self._begun[0], dict(self._begun[1])
+        self._complete_sections()
+        for piece in self._left_out:
+            self._cut(piece)
+        self._widen()
         self._in_order()
 
     def wanted(self) -> list[tuple[Piece, int]]:
-        """Which places around what is shown are worth reading, nearest to the best first: the passage found, and the
-        ordinal. At first those beside it, then those that its section may go on to; nothing when the budget is spent.
+        """The places that the best passage's section may go on to and that are worth reading: the passage, and each
+        ordinal near it, the nearest first. A document without headings has no sections; nothing when the budget is
+        spent.
         """
-        known = self.material.known
-        reads = min(FIRST_READS if known is None else READS - len(known), self._affordable())
-        wanted: dict[tuple[Key, int], Piece] = {}
-        for distance in (1,) if known is None else range(2, _DEEPEST):
-            for piece in self._placed:
-                for ordinal in (piece.ordinal + distance, piece.ordinal - distance):
-                    if len(wanted) >= reads:
-                        break
-                    if self._is_open(piece, ordinal):
-                        wanted.setdefault((piece.key, ordinal), piece)
-        return [(piece, ordinal) for (_, ordinal), piece in wanted.items()]
+        best = next((piece for piece in self._placed if piece.headings), None)
+        if best is None:
+            return []
+        reads = min(READS, self._affordable())
+        near = (best.ordinal + step * distance for distance in range(1, READS + 1) for step in (1, -1))
+        unknown = [ordinal for ordinal in near if ordinal >= 0 and not self._knows(best.key, ordinal)]
+        return [(best, ordinal) for ordinal in unknown[:reads]]
 
     def _affordable(self) -> int:
-        return int(min(self.left.characters / LEAST_FRAGMENT, self.left.tokens))
-
-    def _is_open(self, piece: Piece, ordinal: int) -> bool:
-        """Whether the place is unknown, and all between it and the passage is of the same section or unknown too."""
-        step = 1 if ordinal > piece.ordinal else -1
-        if ordinal < 0 or self._knows(piece.key, ordinal):
-            return False
-        if ordinal != piece.ordinal + step and not piece.headings:
-            return False
-        between = range(piece.ordinal, ordinal, step)
-        return all(
-            not self._knows(piece.key, place) or _same_section(piece, self._at(piece.key, place)) for place in between
-        )
+        """How many passages may still fit, were they half as long as those found."""
+        if not self._placed:
+            return 0
+        mean = sum(len(piece.text) for piece in self._placed) / len(self._placed)
+        return int(min(2 * self.left.characters / max(1.0, mean), self.left.tokens))
 
     def _pin(self) -> None:
         """Whole documents first; of the first one that does not fit, what is left to it."""
@@ -144,8 +139,8 @@ class Layout:
 
     def _complete_sections(self) -> None:
         for piece in self._placed:
-            section = list(self._section(piece))
-            if section and piece.headings and self._is_closed(piece, section):
+            section = list(self._section(piece)) if piece.headings else []
+            if section and self._is_closed(piece, section):
                 self._add(section, piece.title)
 
     def _widen(self) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from common.domain.search import AnswerPassage, cited
 
@@ -12,8 +12,8 @@ Key = tuple[str, str]
 """A document: its base and its document id."""
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+# A tuple, not a dataclass: some twenty are made per question, and a frozen dataclass takes four times as long to make.
+class Piece(NamedTuple):
     """One stored passage; `score` where it was found for the question."""
 
     base: str

@@ -18,10 +18,11 @@ class _Form:
 
     begins: str
     pattern: re.Pattern[str]
+    underlined: bool
 
 
 def _forms(prefixes: str, rest: str) -> list[_Form]:
-    return [_Form(prefix, re.compile(re.escape(prefix) + rest)) for prefix in prefixes.split()]
+    return [_Form(prefix, re.compile(re.escape(prefix) + rest), "_" in prefix) for prefix in prefixes.split()]
 
 
 _TAIL: Final = r"(?![A-Za-z0-9])"
@@ -40,25 +41,37 @@ _FORMS: Final = (
     *_forms("whsec_", r"[0-9A-Za-z+/=]{20,100}"),
     *_forms("sk-", r"(?=[A-Za-z_-]{0,40}[0-9])(?:proj-|ant-|svcacct-)?[0-9A-Za-z_-]{20,255}" + _TAIL),
     *_forms("npm_", r"[0-9A-Za-z]{36}" + _TAIL),
-    # Behind a dash it would be tried again and again along a run of dashes.
-    *_forms("eyJ", r"(?<!-eyJ)[0-9A-Za-z_-]{8,4000}\.eyJ[0-9A-Za-z_-]{8,8000}\.[0-9A-Za-z_-]{8,2000}"),
+    *_forms("eyJ", r"[0-9A-Za-z_-]{8,2000}\.eyJ[0-9A-Za-z_-]{8,8000}\.[0-9A-Za-z_-]{8,2000}"),
 )
 _BEARER: Final = re.compile(r"[ \t]{1,4}((?=[A-Za-z._~+/-]{0,100}[0-9])[0-9A-Za-z._~+/=-]{16,4000})")
 _AUTHORIZATION: Final = re.compile(
     r"[\"'`]{0,2}[ \t]{0,4}[:=,][ \t]{0,4}[\"'`]{0,2}(?:basic|token|apikey)[ \t]{1,4}([0-9A-Za-z._~+/=-]{8,4000})",
     re.IGNORECASE,
 )
+_HEADERS: Final = (
+    ("earer", _BEARER),
+    ("EARER", _BEARER),
+    ("uthorization", _AUTHORIZATION),
+    ("UTHORIZATION", _AUTHORIZATION),
+)
+"""What stands before a token in a header, without the letter that is written large or small."""
 _USER_AND_PASSWORD: Final = re.compile(r"://[^\s/:@\"'<>`?#]{0,100}:([^\s/@\"'<>`]{1,200})@[\w\[]")
 
-_NAMES: Final = ("password", "passwd", "passphrase", "pwd", "senha", "token", "secret", "key", "chave", "credencial")
-"""How the names end under which a secret is written down: `DB_PASSWORD`, `clientSecret`, `"api-key"`."""
-_OF_A_SECRET: Final = re.compile(r"(?:api|access|account|private|secret)[_-]?$")
-"""What makes any `key` the name of a secret."""
-_REST_OF_NAME: Final = {"chave": re.compile(r"[_ -](?:de[_ -])?(?:api|acesso)")}
-_LOOSE: Final = frozenset({"password", "passwd", "passphrase", "pwd", "senha"})
-"""Their value may be a plain word where it stands alone on its line."""
+_NAME: Final = re.compile(
+    r"(?:(?P<loose>password|passwd|passphrase|pwd|senha)|token|secret|(?:api|access|account|private|secret)[_-]?key"
+    r"|chave[_ -](?:de[_ -])?(?:api|acesso)|credencial)[\"'`*]{0,3}[ \t]{0,4}$",
+    re.IGNORECASE,
+)
+"""How the names end under which a secret is written down: `DB_PASSWORD`, `clientSecret`, `"api-key"`. The value of a
+`loose` one may be a plain word where it stands alone on its line.
+"""
+_ENDINGS: Final = frozenset({"ord", "swd", "ase", "pwd", "nha", "ken", "ret", "key", "api", "sso", "ial"})
+"""The last letters of these names."""
+_BEFORE_SIGN: Final = " \t\"'`*"
+_MOST_BEFORE_SIGN: Final = 7
+_LONGEST_NAME: Final = 24
 _VALUE: Final = re.compile(
-    r"(?P<sign>[\"'`*]{0,3}[ \t]{0,4}(?::=|=>|[:=])[ \t]{0,4})"
+    r"(?P<sign>(?::=|=>|[:=])[ \t]{0,4})"
     rf"(?:\"(?P<double>[^\"\n]{{4,{_LONGEST}}})\"|'(?P<single>[^'\n]{{4,{_LONGEST}}})'"
     rf"|(?P<bare>[^\s\"'`,;<>()\[\]{{}}|\\]{{4,{_LONGEST}}}))"
 )
@@ -101,44 +114,33 @@ def redact(text: str) -> tuple[str, int]:
 
 
 def _spans(text: str) -> Iterator[tuple[int, int]]:
-    lowered = text.lower()
-    if len(lowered) != len(text):
-        lowered = "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
     yield from _known_forms(text)
     yield from _private_keys(text)
-    yield from _headers(text, lowered)
-    yield from _logins(text)
-    for name in _NAMES:
-        for place in _places(lowered, name):
-            end = _name_end(lowered, place, name)
-            if end:
-                yield from _assigned(text, end, name)
-
-
-def _known_forms(text: str) -> Iterator[tuple[int, int]]:
-    for form in _FORMS:
-        for start in _places(text, form.begins):
-            found = form.pattern.match(text, start)
-            if found and not (start and _WORD.match(text, start - 1)):
-                yield found.span()
-
-
-def _logins(text: str) -> Iterator[tuple[int, int]]:
+    for word, pattern in _HEADERS:
+        for place in _places(text, word):
+            found = pattern.match(text, place + len(word))
+            if found:
+                yield found.span(1)
     for place in _places(text, "://"):
         login = _USER_AND_PASSWORD.match(text, place)
         if login and not _is_placeholder(login[1]):
             yield login.span(1)
+    for sign in (":", "="):
+        for place in _places(text, sign):
+            yield from _assigned(text, place)
 
 
-def _name_end(lowered: str, place: int, name: str) -> int:
-    """Where the name of a secret ends that has this word at this place; 0 when the word means something else there."""
-    end = place + len(name)
-    if name == "key":
-        return end if _OF_A_SECRET.search(lowered, max(0, place - 10), place) else 0
-    if name in _REST_OF_NAME:
-        rest = _REST_OF_NAME[name].match(lowered, end)
-        return rest.end() if rest else 0
-    return end
+def _known_forms(text: str) -> Iterator[tuple[int, int]]:
+    underlined = "_" in text
+    for form in _FORMS:
+        # Nearly every text holds none of them, and prose no underscore at all.
+        if (form.underlined and not underlined) or form.begins not in text:
+            continue
+        for start in _places(text, form.begins):
+            within_word = start and _WORD.match(text, start - 1)
+            found = None if within_word else form.pattern.match(text, start)
+            if found:
+                yield found.span()
 
 
 def _places(text: str, word: str) -> Iterator[int]:
@@ -148,25 +150,25 @@ def _places(text: str, word: str) -> Iterator[int]:
         place = text.find(word, place + len(word))
 
 
-def _headers(text: str, lowered: str) -> Iterator[tuple[int, int]]:
-    for name, pattern in (("bearer", _BEARER), ("authorization", _AUTHORIZATION)):
-        for place in _places(lowered, name):
-            found = pattern.match(text, place + len(name))
-            if found:
-                yield found.span(1)
-
-
-def _assigned(text: str, place: int, name: str) -> Iterator[tuple[int, int]]:
-    """The value behind a name, unless it is a type, a variable or a stand-in."""
+def _assigned(text: str, place: int) -> Iterator[tuple[int, int]]:
+    """The value behind the sign at this place if a name of secrets stands before it, unless the value is a type, a
+    variable or a stand-in.
+    """
+    end, floor = place, max(0, place - _MOST_BEFORE_SIGN)
+    while end > floor and text[end - 1] in _BEFORE_SIGN:
+        end -= 1
+    if text[max(0, end - 3) : end].lower() not in _ENDINGS:
+        return
+    name = _NAME.search(text, max(0, end - _LONGEST_NAME), place)
     found = _VALUE.match(text, place)
-    if found is None:
+    if name is None or found is None:
         return
     group = found.lastgroup or ""
     value = found[group]
     if _is_placeholder(value):
         return
     plain = _is_plain(found, value) if group != "bare" else _is_lone_word(text, found, value)
-    if _looks_random(value) or (name in _LOOSE and plain):
+    if _looks_random(value) or (name["loose"] and plain):
         yield found.span(group)
 
 

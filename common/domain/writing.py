@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from common.domain.budget import Budget, Size
 from common.domain.framing import CLOSING, Wording, cite_line, ends_in_cite_as, neutralise, opening
@@ -29,8 +29,7 @@ class Chosen:
         return [self.pieces[ordinal] for ordinal in sorted(self.pieces)]
 
 
-@dataclass(frozen=True, slots=True)
-class Stretch:
+class Stretch(NamedTuple):
     """Passages that touch, as they are shown."""
 
     run: Sequence[Piece]

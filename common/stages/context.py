@@ -4,7 +4,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Final, TypeVar
 
@@ -13,7 +13,7 @@ from common.domain.context import Block, Rules, build, layout
 from common.domain.errors import Unavailable
 from common.domain.layout import Layout
 from common.domain.merging import Weighted
-from common.domain.pieces import Material, Piece, Pinned, found_piece
+from common.domain.pieces import Key, Material, Piece, Pinned, found_piece
 from common.domain.prompt import Prompt, prompt
 from common.domain.search import Answer, Search
 from common.domain.writing import Writer
@@ -27,8 +27,6 @@ from common.stages.several import SeveralBases
 T = TypeVar("T")
 Card = Callable[[str, int], str]
 """What there is to ask in a base, in at most so many tokens."""
-_ROUNDS: Final = 2
-"""What stands beside the passages found, then what their sections go on to."""
 _CHARACTERS_PER_TOKEN: Final = 12
 """More than a token stands for in any text worth reading."""
 
@@ -101,10 +99,7 @@ class Contexts:
         self, answer: Answer, epochs: Mapping[str, int], make: Callable[[Answer, Mapping[str, View]], T | None]
     ) -> T | None:
         """None when a base moved."""
-        views = {base: self.answers.searcher.view(base) for base in epochs}
-        if any(views[base].epoch != epoch for base, epoch in epochs.items()):
-            return None
-        made = make(answer, views)
+        made = make(answer, {base: self.answers.searcher.view(base) for base in epochs})
         catalog = self.answers.searcher.catalog
         return made if all(catalog.epoch(base) == epoch for base, epoch in epochs.items()) else None
 
@@ -113,16 +108,16 @@ class Contexts:
         room = _room(wanted.budget)
         pinned: list[Pinned] = []
         for view, group in zip(views.values(), found, strict=True):
-            read = self.pinned.ranked(view, wanted.search.query, group, room)
+            read = self.pinned.ranked(view, wanted.search, group, room)
             if read is None:
                 return None
-            pinned += read
+            pinned += [document for document in read if _is_new(document, pinned)]
         writer = wanted.rules.writer(wanted.budget)
         laid = self._surrounded(Material(pinned, found), views, writer, wanted.rules)
         return build(laid.material, writer, wanted.rules, laid=laid)
 
     def _prompt(self, answer: Answer, view: View, wanted: Wanted, preamble: str | None) -> Prompt | None:
-        pinned = self.pinned.by_source(view, _room(wanted.budget))
+        pinned = self.pinned.by_source(view, wanted.search.filter, _room(wanted.budget))
         if pinned is None:
             return None
         found = _by_base(answer, [view.base], wanted.search.top_k)
@@ -133,16 +128,12 @@ class Contexts:
     def _surrounded(self, material: Material, views: Mapping[str, View], writer: Writer, rules: Rules) -> Layout:
         """The material laid out with what is worth reading around it."""
         laid = layout(material, writer, rules)
-        for _ in range(_ROUNDS):
-            places = laid.wanted()
-            known = dict(laid.material.known or {})
-            for base, view in views.items():
-                mine = [(piece, ordinal) for piece, ordinal in places if piece.base == base]
-                known |= self.surroundings.read(view, mine) if mine else {}
-            if places or laid.material.known is None:
-                laid = layout(replace(material, known=known), writer, rules)
-            if not places:
-                break
+        places = laid.wanted()
+        known: dict[tuple[Key, int], Piece | None] = {}
+        for base, view in views.items():
+            mine = [(piece, ordinal) for piece, ordinal in places if piece.base == base]
+            known |= self.surroundings.read(view, mine) if mine else {}
+        laid.surround(known)
         return laid
 
 
@@ -153,6 +144,12 @@ def _by_base(answer: Answer, bases: Sequence[str], top_k: int) -> list[list[Piec
         if len(found[passage.base]) < top_k:
             found[passage.base].append(found_piece(passage))
     return list(found.values())
+
+
+def _is_new(document: Pinned, shown: Sequence[Pinned]) -> bool:
+    """Whether no other base has pinned the same text."""
+    texts = [piece.text for piece in document.pieces]
+    return not texts or all(texts != [piece.text for piece in other.pieces] for other in shown)
 
 
 def _room(budget: Budget) -> float:

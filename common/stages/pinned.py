@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final
 
+from common.domain.index_rules import metadata_passes
 from common.domain.lexical import question_terms, tokenise
 from common.domain.pieces import Piece, Pinned, piece_of
 from common.domain.records import DocumentRecord
+from common.domain.search import Search, SearchFilter
 from common.ports import Catalog, VectorIndex
 from common.stages.candidates import Candidates, View
 
@@ -33,15 +35,15 @@ class PinnedDocuments:
     index: VectorIndex
     candidates: Candidates
 
-    def ranked(self, view: View, question: str, found: Sequence[Piece], room: float) -> list[Pinned] | None:
-        """By relevance: those that were found, best first; then those that share most words with the question; then by
-        source. None when the base moved.
+    def ranked(self, view: View, search: Search, found: Sequence[Piece], room: float) -> list[Pinned] | None:
+        """Those that pass the question's filter, by relevance: those that were found, best first; then those that share
+        most words with the question; then by source. None when the base moved.
         """
-        known = self._known(view)
+        known = self._known(view, search.filter)
         if not known:
             return []
         places = {piece.document_id: place for place, piece in reversed(list(enumerate(found)))}
-        asked = {term.term for term in question_terms(question, view.mode)}
+        asked = {term.term for term in question_terms(search.query, view.mode)}
 
         def rank(pinned: _Known) -> tuple[int, int]:
             return places.get(pinned.record.document_id, len(places)), -len(asked & pinned.terms)
@@ -49,17 +51,17 @@ class PinnedDocuments:
         # A stable sort: equal ones stay by source.
         return self._read(view, [pinned.record for pinned in sorted(known, key=rank)], room)
 
-    def by_source(self, view: View, room: float) -> list[Pinned] | None:
-        """In an order that depends on no question. None when the base moved."""
-        return self._read(view, [pinned.record for pinned in self._known(view)], room)
+    def by_source(self, view: View, wanted: SearchFilter, room: float) -> list[Pinned] | None:
+        """Those that pass the filter, in an order that depends on no question. None when the base moved."""
+        return self._read(view, [pinned.record for pinned in self._known(view, wanted)], room)
 
-    def _known(self, view: View) -> list[_Known]:
+    def _known(self, view: View, wanted: SearchFilter) -> list[_Known]:
         table = self.candidates.remembered.table(view.base, view.epoch, "pinned")
         if "known" not in table:
             records = [record for record in self.catalog.documents(view.base) if record.pinned]
             table["known"] = [_Known(record, _terms(record, view)) for record in records]
         known: list[_Known] = table["known"]
-        return known
+        return known if wanted == SearchFilter() else [each for each in known if _passes(each.record, wanted)]
 
     def _read(self, view: View, records: Sequence[DocumentRecord], room: float) -> list[Pinned] | None:
         """The documents' texts for as long as there is room; of the first that does not fit, its beginning."""
@@ -107,6 +109,14 @@ def _enough(record: DocumentRecord, room: float) -> int:
     """How many passages hold more characters than there is room for."""
     each = max(1, record.characters // max(1, record.passages))
     return min(record.passages, int(room) // each * 2 + 4)
+
+
+def _passes(record: DocumentRecord, wanted: SearchFilter) -> bool:
+    if not record.source.startswith(wanted.source_prefix):
+        return False
+    if wanted.categories and record.category not in wanted.categories:
+        return False
+    return metadata_passes(record.metadata, dict(wanted.metadata))
 
 
 def _terms(record: DocumentRecord, view: View) -> frozenset[str]:

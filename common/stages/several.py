@@ -29,10 +29,10 @@ class SeveralBases:
         return self._answer(bases, search, search.top_k)
 
     def each(self, bases: Sequence[Weighted], search: Search) -> Answer:
-        """The same with up to `top_k` passages of each base, whatever the others have."""
-        return self._answer(bases, search, search.top_k * len(bases))
+        """The same with all that was asked of each base, at least `top_k` where there is as much."""
+        return self._answer(bases, search, None)
 
-    def _answer(self, bases: Sequence[Weighted], search: Search, shown: int) -> Answer:
+    def _answer(self, bases: Sequence[Weighted], search: Search, shown: int | None) -> Answer:
         started = time.perf_counter()
         until = time.monotonic() + self.answers.deadline
         inner = replace(self.answers.reordering.pool(search), rerank="off")
@@ -47,6 +47,7 @@ class SeveralBases:
         if not found:
             raise failed[0][1]
         merged = merge(found, [f"Base {base} did not answer: {error}" for base, error in failed])
+        shown = len(merged.passages) if shown is None else shown
         ordered = self.answers.reordering.apply(replace(search, top_k=shown), merged, until)
         answer = self.answers.neighbourhood.beside(ordered, until)
         return replace(answer, timings_ms={**answer.timings_ms, "total": _since(started)})

@@ -1,21 +1,18 @@
 """The routes that give a model text rather than a list: context of one base or several, and a whole system prompt."""
 
 import time
-from dataclasses import fields
-from typing import Any, Final
+from dataclasses import replace
+from typing import Any
 
 from werkzeug.wrappers import Response
 
 from common.asking import Asking
 from common.boundary import Call, Route, answer, json_body
-from common.domain.context import Block, ShownDocument, ShownPassage
+from common.domain.context import Block, ShownPassage
 from common.domain.errors import Refused
 from common.domain.search import Answer
 from functions.query.decode_context import decode_context, decode_prompt, decode_several_context
 from functions.query.encode import encode_answer
-
-_DOCUMENT: Final = tuple(field.name for field in fields(ShownDocument))
-_PASSAGE: Final = tuple(field.name for field in fields(ShownPassage) if field.name != "stale")
 
 
 def routes(runtime: Asking) -> list[Route]:
@@ -66,7 +63,7 @@ def nothing(rule: str) -> dict[str, Any]:
 
 def encode_block(found: Answer, block: Block, started: float) -> dict[str, Any]:
     """The block with all that the answer says, its passages as they are shown."""
-    body = {**encode_answer(found, 0.0), **_block(block)}
+    body = {**encode_answer(replace(found, passages=()), 0.0), **_block(block)}
     if block.redacted:
         secrets = "1 secret was" if block.redacted == 1 else f"{block.redacted} secrets were"
         body["warnings"] = [*body["warnings"], f"{secrets} masked (KB_REDACT=secrets)."]
@@ -77,7 +74,7 @@ def encode_block(found: Answer, block: Block, started: float) -> dict[str, Any]:
 def _block(block: Block) -> dict[str, Any]:
     return {
         "text": block.text,
-        "documents": [{name: getattr(document, name) for name in _DOCUMENT} for document in block.documents],
+        "documents": [document._asdict() for document in block.documents],
         "passages": [_passage(passage) for passage in block.passages],
         "tokens": block.tokens,
         "characters": block.characters,
@@ -87,5 +84,7 @@ def _block(block: Block) -> dict[str, Any]:
 
 def _passage(passage: ShownPassage) -> dict[str, Any]:
     """One stretch; `stale` only where an older generation still answers (RULES 4)."""
-    body = {name: getattr(passage, name) for name in _PASSAGE}
-    return {**body, "stale": True} if passage.stale else body
+    body = passage._asdict()
+    if not passage.stale:
+        del body["stale"]
+    return body

@@ -66,7 +66,10 @@ def library(tmp_path_factory):
     opened = World(tmp_path_factory.mktemp("library"))
     opened.put({"guia": GUIDE, "regras": PINNED, **OTHERS})
     opened.put(OTHERS, base="lojas")
-    opened.put({"z": "# Zeta\n\nO passaporte azul vale dez anos.", "fixo": PINNED}, base="outra")
+    opened.put(
+        {"z": "# Zeta\n\nO passaporte azul vale dez anos.", "fixo": PINNED.replace("sempre", "nunca")}, base="outra"
+    )
+    opened.put({"mesma": PINNED, "y": "# Ipsilon\n\nO passaporte azul vence."}, base="igual")
     yield opened
     opened.machine.runtime.close()
 
@@ -168,6 +171,50 @@ def test_several_bases_share_the_default_budget_in_their_order(library):
     assert {share["base"] for share in made["bases"]} == {"outra", BASE}
 
 
+def test_each_base_gives_its_own_best_passages(library):
+    made = library.several("o cliente troca o produto", BASE, "lojas", "outra", top_k=2, rerank="mmr")
+    bases = [d["base"] for d in made["documents"] if not d["pinned"]]
+    assert bases.count(BASE) == 2
+    assert "outra" in bases
+
+
+def test_a_text_that_two_bases_pin_stands_once(library):
+    made = library.several("passaporte azul", BASE, "igual", max_tokens=3000)
+    assert [d["source"] for d in made["documents"] if d["pinned"]] == ["regras.md"]
+    assert "igual" in [d["base"] for d in made["documents"]]
+    assert not made["truncated"]
+
+
+def test_a_filter_holds_for_pinned_documents_too(world):
+    front = "---\npinned: true\ncategory: {}\npublico: {}\n---\n\n# Aviso {}\n\nTexto do aviso {}."
+    for number, (category, audience) in enumerate([("rh", "interno"), ("rh", "externo"), ("ti", "interno")]):
+        world.put({f"aviso{number}": front.format(category, audience, number, number)})
+    world.put({"guia": GUIDE})
+
+    def shown(what, **wanted):
+        made = getattr(world, what)("passaporte azul", max_tokens=3000, filter=wanted)
+        return [d["source"] for d in made["documents"] if d["pinned"]]
+
+    for what in ("context", "prompt"):
+        assert shown(what, publico="interno") == ["aviso0.md", "aviso2.md"]
+        assert shown(what, category="rh", publico=["externo", "outro"]) == ["aviso1.md"]
+        assert shown(what, source_prefix="aviso2") == ["aviso2.md"]
+        assert shown(what, publico="ninguem") == []
+
+
+def test_pinned_documents_stand_by_relevance(world):
+    for name in ("alfa", "beta", "gama"):
+        world.put({name: f"---\npinned: true\n---\n\n# Regra {name}\n\nConteúdo comum de todas."})
+
+    def order(question, **more):
+        made = world.context(question, max_tokens=3000, mode="lexical", **more)
+        return [d["source"].removesuffix(".md") for d in made["documents"]]
+
+    assert order("regra beta")[0] == "beta"
+    assert order("xilofone gama", threshold="auto", top_k=1)[0] == "gama"
+    assert order("xilofone", threshold="auto") == ["alfa", "beta", "gama"]
+
+
 def test_the_last_base_gets_what_is_left(tmp_path):
     world = World(tmp_path, KB_CONTEXT_CHARACTERS="1500")
     long = "# T\n\n" + "\n\n".join(f"O passaporte azul número {n} " + "vale muito e muito mais " * 20 for n in range(6))
@@ -225,6 +272,7 @@ def test_a_block_is_of_one_epoch_although_the_base_moves_while_it_is_read(tmp_pa
     world = World(tmp_path, KB_EPOCH_TTL=ttl)
     world.put({"regras": PINNED, "guia": GUIDE})
     world.context("passaporte azul", max_tokens=1500)
+    world.machine.clock.advance(1.0)
     runtime = world.machine.runtime
     inner, moves = runtime.contexts.pinned, ["nunca", "raramente"]
 
@@ -257,8 +305,10 @@ def test_an_older_version_that_still_answers_is_marked(world):
     table = runtime.answers.searcher.candidates.remembered.table(BASE, epoch, "live")
     table |= stale
     assert view.epoch == epoch
-    made = world.context("passaporte azul", max_tokens=1500)
-    assert [p["stale"] for p in made["passages"]] == [True] * len(made["passages"])
+    made = world.context("passaporte azul prazo 1", max_tokens=1500, top_k=1, mode="lexical")
+    assert [p["source"] for p in made["passages"]] == ["regras.md", "guia.md"]
+    assert "Parágrafo 0" in made["text"]
+    assert [p.get("stale") for p in made["passages"]] == [True, True]
 
 
 # Hostile documents (INJ-01, TOK-01) and secrets.

@@ -1,7 +1,6 @@
 """A block of text is never over its budget, never cuts a word or a grapheme, and reads back as exactly what it says."""
 
 import re
-from dataclasses import replace
 from random import Random
 
 import pytest
@@ -33,7 +32,7 @@ def piece(document="a", ordinal=0, text="Um texto.", headings=("S",), **more):
     made = Piece(
         BASE, document, f"{document}.md", 1, f"{document}.md", f"T {document}", ordinal, text, "\n\n", headings
     )
-    return replace(made, **more)
+    return made._replace(**more)
 
 
 def block(material, rules=RULES, counter=None, **bounds):
@@ -104,7 +103,7 @@ def random_document(chance, name, words=60):
         before = chance.choice(["\n\n", "\n", " ", "", "\n---\n", "[", "\n" + "A" * 600])
         pieces.append(piece(name, ordinal, random_text(chance, words), headings=(f"S{section}",), before=before))
     title = random_text(chance, 6) if chance.random() < 0.3 else f"Documento {name}"
-    return [replace(each, title=title) for each in pieces]
+    return [each._replace(title=title) for each in pieces]
 
 
 def random_material(chance):
@@ -249,6 +248,21 @@ def test_a_section_that_is_not_whole_is_not_begun_before_what_was_found():
     assert not made.truncated
 
 
+def test_a_section_whose_end_is_not_known_comes_after_the_beginning_of_what_does_not_fit():
+    one, other = section("a", 3), section("b", 1, words=300)
+    known = {(one[0].key, 0): one[0]}
+    made = block(Material(found=[[one[1], other[0]]], known=known), max_characters=900)
+    assert [(p.citation, p.truncated) for p in made.passages] == [("a.md:11-15", False), ("b.md:1-5", True)]
+
+
+def test_a_pinned_document_fits_when_it_does_once_its_secrets_are_masked():
+    key = "-----BEGIN PRIVATE KEY-----\n" + "QUJD" * 400 + "\n-----END PRIVATE KEY-----"
+    pinned = Pinned("P", (piece("p", 0, f"A chave: {key} e mais."),))
+    made = block(Material([pinned]), Rules(WORDING, redacting=True), max_characters=600)
+    assert (made.truncated, made.redacted) == (False, 1)
+    assert "A chave: [redacted] e mais." in made.text
+
+
 def test_a_section_ends_where_the_headings_change():
     document = [*section("a", 2, headings=("S1",)), *section("a", 2, start=2, headings=("S2",))]
     made = block(Material(found=[[document[1]]], known=known_of(document)), max_characters=5000)
@@ -302,6 +316,7 @@ def test_the_last_base_gets_what_is_left_and_not_nothing():
     sources = [d.source for d in made.documents]
     assert sources[:2] == ["a0.md", "a1.md"]
     assert sources[-1] == "z0.md"
+    assert not made.documents[-1].truncated
     assert made.characters > 1900
     little = block(Material(found=[first[:1], last]), max_characters=2000)
     assert [d.source for d in little.documents] == ["a0.md", "z0.md", "z1.md", "z2.md"]
@@ -337,24 +352,24 @@ def wanted(material, rules=RULES, **bounds):
     return [(p.document_id, n) for p, n in layout(material, rules.writer(budget), rules).wanted()]
 
 
-def test_what_stands_beside_the_best_is_asked_for_first():
-    found = [piece("a", 5), piece("b", 0), piece("a", 7)]
-    assert wanted(Material(found=[found]), max_characters=9000) == [("a", 6), ("a", 4), ("b", 1), ("a", 8)]
+def test_what_stands_around_the_best_is_asked_for_the_nearest_first():
+    found = [piece("a", 5), piece("b", 0), piece("c", 7)]
+    assert wanted(Material(found=[found]), max_characters=9000) == [("a", 6), ("a", 4), ("a", 7)]
+    assert wanted(Material(found=[found[1:]]), max_characters=9000) == [("b", 1), ("b", 2), ("b", 3)]
+    pinned = Material([Pinned("A", (piece("a", 4), piece("a", 5)))], [found[:1]])
+    assert wanted(pinned, max_characters=9000) == [("a", 6), ("a", 7), ("a", 3)]
+
+
+def test_a_document_without_headings_has_no_section_to_grow_to():
+    found = [piece("a", 5, headings=()), piece("b", 3)]
+    assert [document for document, _ in wanted(Material(found=[found]), max_characters=9000)] == ["b"] * 3
+    assert wanted(Material(found=[found[:1]]), max_characters=9000) == []
 
 
 def test_nothing_is_asked_for_once_the_budget_is_spent():
     found = [piece("a", 5, long_text(50))]
     full = block(Material(found=[found]), max_characters=9000).characters
     assert wanted(Material(found=[found]), max_characters=full) == []
-
-
-def test_a_section_that_goes_on_is_followed_and_one_without_headings_is_not():
-    for headings, expected in (("S",), [("a", 7), ("a", 8), ("a", 9)]), ((), []):
-        document = [piece("a", n, headings=headings) for n in range(20)]
-        border = replace(document[4], headings=("R",))
-        known = {(p.key, p.ordinal): p for p in (border, document[6])}
-        asked = wanted(Material(found=[[document[5]]], known=known), max_characters=9000)
-        assert asked[:3] == expected
 
 
 @pytest.mark.parametrize("mark", ["[…]", "[conteúdo truncado]", "(cut)"])

@@ -7,7 +7,7 @@ from common.domain.cutting import cut_at_word
 from common.domain.graphemes import is_boundary
 
 WORDS = st.sampled_from(
-    ["casa", "a", "pão", "e\u0301xito", "👩‍👩‍👧", "🇧🇷", "x" * 40, "fim.", "não-sei", "\u0301", "कर्म"]
+    ["casa", "a", "pão", "e\u0301xito", "👩‍👩‍👧", "🇧🇷", "x" * 40, "fim.", "não-sei", "\u0301", "कर्म", "n\u0600"]
 )
 BLANKS = st.sampled_from([" ", "  ", "\n", "\n\n", "\t", "\r\n", "\u00a0"])
 TEXTS = st.lists(st.tuples(WORDS, BLANKS), min_size=1, max_size=20).map(
