@@ -123,6 +123,7 @@ WAYS: Final[Mapping[Route, Way]] = {
     ("POST", "/v1/context"): Way(_material_over_bases),
     ("POST", f"{BASE}/prompt"): Way(_material),
     ("GET", "/v1/bases"): Way(refused=False),
+    ("GET", f"{BASE}/usage"): Way(shows=False),
     ("GET", f"{BASE}/card"): Way(),
     ("GET", f"{BASE}/toc"): Way(),
     ("GET", BASE + "/documents/{source}"): Way(),

@@ -13,14 +13,14 @@ from common.domain.errors import Refused
 from common.domain.gate import disabled
 from common.domain.search import Answer
 from common.logs import log_event
-from functions.query import context, protocols, reading
+from functions.query import context, protocols, reading, usage
 from functions.query.decode import decode_search, decode_several
 from functions.query.encode import encode_answer
 
 
 def router(runtime: Asking) -> Router:
     """The query function over one runtime."""
-    routes = [*_search(runtime), *context.routes(runtime), *reading.routes(runtime)]
+    routes = [*_search(runtime), *context.routes(runtime), *reading.routes(runtime), *usage.routes(runtime)]
     if not runtime.settings.enable_knowledge_base:
         routes = [replace(route, endpoint=_switched_off(route.rule)) for route in routes]
     return Router([*routes, *protocols.routes(runtime)], runtime.authenticate, runtime.ready, _described)
@@ -38,7 +38,7 @@ def _search(runtime: Asking) -> list[Route]:
         started = time.perf_counter()
         wanted = decode_search(json_body(call.request), runtime.settings)
         found = _told(runtime.answers.answer(call.base, wanted))
-        return answer(encode_answer(found, (time.perf_counter() - started) * 1000))
+        return answer(encode_answer(found, (time.perf_counter() - started) * 1000, runtime.prices))
 
     def several(call: Call) -> Response:
         started = time.perf_counter()
@@ -47,7 +47,7 @@ def _search(runtime: Asking) -> list[Route]:
             if not call.identity.allows(each.base, "read"):
                 raise Refused(403, "FORBIDDEN", f"This identity may not read base {each.base}.", "bases")
         found = _told(runtime.several.answer(asked, wanted))
-        return answer(encode_answer(found, (time.perf_counter() - started) * 1000))
+        return answer(encode_answer(found, (time.perf_counter() - started) * 1000, runtime.prices))
 
     return [
         Route("POST", "/v1/bases/<base>/search", search, "read"),

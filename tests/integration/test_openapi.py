@@ -169,6 +169,7 @@ ASKED = {
         (f"/v1/vector_stores/{BASE}/search", json_body(query="x", max_num_results=0), 400),
     ],
     ("GET", "/v1/bases"): [("/v1/bases", {}, 200)],
+    ("GET", "/v1/bases/<base>/usage"): [(f"{B}/usage", {}, 200), ("/v1/bases/nobody/usage", {}, 404)],
     ("GET", "/v1/bases/<base>/card"): [(f"{B}/card", {}, 200), (f"{B}/card?max_tokens=0", {}, 400)],
     ("GET", "/v1/bases/<base>/toc"): [(f"{B}/toc?limit=1", {}, 200), (f"{B}/toc?limit=0", {}, 400)],
     ("GET", "/v1/bases/<base>/documents/<source:source>"): [
