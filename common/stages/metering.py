@@ -8,20 +8,22 @@ import threading
 from collections.abc import Mapping
 from typing import Final
 
-from common.domain.errors import FicharioError
 from common.domain.usage import Count, Kind, Usage, added
 from common.ports import Catalog
 
 FLUSH_SECONDS: Final = 5.0
+AGAIN_SECONDS: Final = 60.0
+"""How long after a write that failed."""
 _log = logging.getLogger("fichario.usage")
 
 
 class Meter:
     """Safe between threads. What could not be written is kept for the next time."""
 
-    def __init__(self, catalog: Catalog, seconds: float = FLUSH_SECONDS) -> None:
+    def __init__(self, catalog: Catalog, seconds: float = FLUSH_SECONDS, again: float = AGAIN_SECONDS) -> None:
         self._catalog = catalog
         self._seconds = seconds
+        self._again = again
         self._lock = threading.Lock()
         self._writing = threading.Lock()
         self._pending: dict[str, dict[Kind, Count]] = {}
@@ -32,7 +34,7 @@ class Meter:
         """Count it, to be written within a few seconds."""
         with self._lock:
             self._keep(base, {kind: spent})
-            self._wind()
+            self._wind(self._seconds)
 
     def flush(self) -> None:
         """Write all that was counted. Raises what the catalog raises, with everything unwritten kept."""
@@ -70,19 +72,19 @@ class Meter:
         with self._lock:
             for base, unwritten in counts.items():
                 self._keep(base, unwritten)
-            self._wind()
+            self._wind(self._again)
 
     def _keep(self, base: str, counts: Usage) -> None:
         self._pending[base] = added(self._pending.get(base, {}), counts)
 
-    def _wind(self) -> None:
+    def _wind(self, seconds: float) -> None:
         if self._timer is None and not self._closed:
-            self._timer = threading.Timer(self._seconds, self._write)
+            self._timer = threading.Timer(seconds, self._write)
             self._timer.daemon = True
             self._timer.start()
 
     def _write(self) -> None:
         try:
             self.flush()
-        except FicharioError as error:
-            _log.warning("usage could not be written", extra={"error": str(error)})
+        except Exception as error:  # noqa: BLE001 - the end of a thread: nobody else would tell
+            _log.warning("usage could not be written", extra={"error_type": type(error).__name__})

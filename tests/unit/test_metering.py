@@ -58,7 +58,7 @@ def test_it_is_written_by_itself_after_a_while(catalog):
 
 
 def test_what_cannot_be_written_is_kept_and_tried_again(catalog):
-    meter = Meter(catalog, 0.01)
+    meter = Meter(catalog, 0.01, again=0.01)
     catalog.broken = Unavailable("out of reach")
     meter.count("acme", "questions", Count(1, 7))
     assert catalog.asked.wait(10)
