@@ -13,6 +13,7 @@ from functions.query.schemas import (
     BaseUsage,
     Contents,
     DocumentPage,
+    JsonRpc,
     LinksOrPage,
     SearchAnswer,
     StorePage,
@@ -48,6 +49,12 @@ OPERATIONS: Final[Mapping[Route, Operation]] = {
     ),
     ("POST", "/v1/vector_stores/<base>/search"): Operation(
         "Ask a base in the shape of OpenAI's vector stores", json_of(StorePage), [Body(VectorStoreBody)]
+    ),
+    ("POST", "/mcp"): Operation(
+        "The Model Context Protocol over streamable HTTP: one message, or up to 20 where its version knows batches",
+        {200: Body(JsonRpc), 202: None, 400: Body(JsonRpc), 404: Body(JsonRpc), 406: Body(JsonRpc)},
+        [Body(JsonRpc)],
+        headers={"MCP-Protocol-Version": {"type": "string"}},
     ),
     ("GET", "/v1/bases"): Operation("The bases that the caller may read", json_of(Bases)),
     ("GET", f"{_BASE}/usage"): Operation(

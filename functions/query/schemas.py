@@ -4,7 +4,7 @@ both together.
 
 from typing import Literal
 
-from pydantic import BaseModel, Field, JsonValue, RootModel
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, RootModel
 
 SearchMode = Literal["hybrid", "dense", "lexical"]
 CacheState = Literal["hit", "miss", "shared"]
@@ -234,6 +234,23 @@ class BaseUsage(BaseModel):
     cost: float
     currency: Literal["USD"]
     prices_per_million_tokens: PricesPerMillion
+
+
+class JsonRpcMessage(BaseModel):
+    """A request, a notification or an answer of JSON-RPC 2.0."""
+
+    model_config = ConfigDict(extra="allow")
+
+    jsonrpc: Literal["2.0"]
+    id: str | int | None = None
+    method: str | None = None
+    params: dict[str, JsonValue] | None = None
+    result: dict[str, JsonValue] | None = None
+    error: dict[str, JsonValue] | None = None
+
+
+class JsonRpc(RootModel[JsonRpcMessage | list[JsonRpcMessage]]):
+    """A message, or several at once."""
 
 
 class StoreText(BaseModel):
