@@ -1,4 +1,6 @@
-"""Routes in the shapes that model runtimes already speak; each says by itself when the knowledge base is off."""
+"""Routes in the shapes that model runtimes already speak; each says by itself when the knowledge base is off. What a
+protocol needs is imported by its first user: the start of the function pays for none of it.
+"""
 
 import time
 
@@ -11,8 +13,6 @@ from common.domain.gate import disabled
 from common.domain.search import NO_MATCH, Answer
 from functions.query.encode import encode_gate
 from functions.query.noticed import noticed
-from functions.query.tools import Toolbox
-from functions.query.vector_stores import decode_vector_store, encode_page, page_of
 
 
 def routes(runtime: Asking) -> list[Route]:
@@ -25,6 +25,8 @@ def routes(runtime: Asking) -> list[Route]:
 
 def _vector_store(runtime: Asking) -> Endpoint:
     def search(call: Call) -> Response:
+        from functions.query.vector_stores import decode_vector_store, encode_page, page_of  # noqa: PLC0415 - see above
+
         if not runtime.settings.enable_knowledge_base:
             off = {"match": False, "sentinel": NO_MATCH, "gate": encode_gate(disabled())}
             return answer({**page_of([], []), **off})
@@ -46,9 +48,11 @@ def _mcp(runtime: Asking) -> Endpoint:
     def message(call: Call) -> Response:
         data = json_bytes(call.request)
         try:
-            from functions.query.mcp_server import answer_message  # noqa: PLC0415 - 0.6 s that only its users pay
+            from functions.query.mcp_server import answer_message  # noqa: PLC0415 - see above
         except ModuleNotFoundError as error:
             raise Misconfigured("The Model Context Protocol needs its library: pip install 'fichario[mcp]'.") from error
+        from functions.query.tools import Toolbox  # noqa: PLC0415 - see above
+
         return answer_message(Toolbox(runtime, call.identity), call.request, data)
 
     return message
