@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BENCH := .venv-bench
 INFRA := .venv-infra
+EXAMPLES := .venv-examples
 BIN := $(VENV)/bin
 MODELS := .models
 export KB_MODEL_DIR ?= $(MODELS)
@@ -40,7 +41,13 @@ demo: $(VENV)/installed $(MODELS)/e5-small-enpt/manifest.json
 	$(DEMO) search "I sleep with a CPAP machine, what happens when the lodge has no power at night?" --base viagens --top-k 1
 	$(DEMO) search "Qual é a capital da Mongólia?" --base viagens; test $$? -eq 3
 
-test: $(VENV)/installed $(MODELS)/e5-small-enpt/manifest.json $(MODELS)/e5-small/manifest.json $(MODELS)/all-MiniLM-L6-v2/manifest.json
+# LlamaIndex brings 60 distributions (NLTK, SQLAlchemy, aiohttp), which nothing else here needs.
+$(EXAMPLES)/installed: Makefile
+	$(PYTHON) -m venv $(EXAMPLES)
+	$(EXAMPLES)/bin/pip install --quiet --disable-pip-version-check llama-index-core==0.14.25
+	@touch $@
+
+test: $(EXAMPLES)/installed $(VENV)/installed $(MODELS)/e5-small-enpt/manifest.json $(MODELS)/e5-small/manifest.json $(MODELS)/all-MiniLM-L6-v2/manifest.json
 	TMPDIR=$(SCRATCH) $(BIN)/python -m pytest
 
 lint: $(VENV)/installed
@@ -87,4 +94,4 @@ lock: $(VENV)/installed
 		--no-emit-index-url --no-header -o requirements.lock
 
 clean:
-	rm -rf $(VENV) $(BENCH) $(INFRA) $(PLANS) $(MODELS) .fichario-demo
+	rm -rf $(VENV) $(BENCH) $(EXAMPLES) $(INFRA) $(PLANS) $(MODELS) .fichario-demo

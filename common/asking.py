@@ -14,6 +14,7 @@ from common.domain.budget import EstimatedTokens, TokenCounter
 from common.domain.lexical import LEXICAL_VERSION
 from common.domain.records import Gate
 from common.domain.space import CHUNKING_VERSION, Chunking, EmbeddingSpace, LexicalSpace
+from common.domain.usage import Prices
 from common.identity import Authenticate, loopback_only
 from common.loading import Models
 from common.models import gate_constants
@@ -27,6 +28,7 @@ from common.stages.candidates import Candidates
 from common.stages.contents import Library
 from common.stages.context import Contexts
 from common.stages.listing import Listing
+from common.stages.metering import Meter
 from common.stages.neighbourhood import Neighbourhood
 from common.stages.patience import Patience, Within, at_once
 from common.stages.pinned import PinnedDocuments
@@ -58,6 +60,8 @@ class Asking:
     token_counter: TokenCounter
     listing: Listing
     reading: Reading
+    meter: Meter
+    prices: Prices
     authenticate: Authenticate
     ready: Callable[[], Mapping[str, Any]]
     close: Callable[[], None]
@@ -73,6 +77,7 @@ def asking(
     within: Within = at_once,
 ) -> Asking:
     """The query side. `within` bounds a look-up where the catalog and the index are other machines."""
+    meter, prices = Meter(catalog), _prices(settings)
     spaces = Spaces(
         catalog=catalog,
         index=index,
@@ -85,15 +90,16 @@ def asking(
         lexical=LexicalSpace(LEXICAL_VERSION, settings.kb_normalize),  # type: ignore[arg-type]  # Settings checked it
         find=models.find,
         gate=_shipped_gate,
+        spend=meter.count,
     )
     cache, vector_cache = _caches(settings, clock)
     patience = Patience("the embedding model", settings.kb_deadline_seconds / 2)
-    vectors = QuestionVectors(vector_cache, spaces, patience)
+    vectors = QuestionVectors(vector_cache, spaces, patience, meter.count)
     searcher = Searcher(catalog, index, spaces, Candidates(catalog, index, EpochMemory()), vectors)
     epochs = Epochs(catalog, clock, settings.kb_epoch_ttl)
     addressing, library = Addressing(catalog, index), Library(catalog)
     reading = Reading(catalog, index, addressing, library, searcher.view, _bucket_path(settings))
-    reordering, neighbourhood = Reordering(_reranker(settings)), Neighbourhood(reading.related, within)
+    reordering, neighbourhood = Reordering(_reranker(settings), meter.count), Neighbourhood(reading.related, within)
     answers = Answers(searcher, epochs, cache, reordering, settings.kb_deadline_seconds, within, neighbourhood)
     several = SeveralBases(answers)
     pinned, surroundings = PinnedDocuments(catalog, index, searcher.candidates), Surroundings(index)
@@ -107,12 +113,23 @@ def asking(
         several=several,
         contexts=Contexts(answers, several, pinned, surroundings, reading.card, within),
         token_counter=token_counter(settings),
-        listing=Listing(catalog, addressing, library, searcher.view),
+        listing=Listing(catalog, addressing, library, searcher.view, prices),
         reading=reading,
+        meter=meter,
+        prices=prices,
         authenticate=authenticate(settings, clock),
         ready=lambda: _readiness(models, catalog, index, vectors),
-        close=close,
+        close=lambda: _close(meter, close),
     )
+
+
+def _close(meter: Meter, close: Callable[[], None]) -> None:
+    meter.close()
+    close()
+
+
+def _prices(settings: Settings) -> Prices:
+    return Prices(settings.kb_price_embedding, settings.kb_price_rerank_input, settings.kb_price_rerank_output)
 
 
 def _caches(settings: Settings, clock: Clock) -> tuple[AnswerCache, AnswerCache]:

@@ -2,6 +2,7 @@
 Google Cloud, and has them wired around the query side.
 """
 
+import atexit
 import signal
 import threading
 from collections.abc import Callable
@@ -49,7 +50,10 @@ def check_process() -> None:
 def process_runtime() -> Runtime:
     """What the other functions of this process use, from its environment."""
     settings = process_settings()
-    return local_runtime(settings) if settings.kb_mode == "local" else cloud_runtime(settings, stopping=_told_to_stop())
+    local = settings.kb_mode == "local"
+    opened = local_runtime(settings) if local else cloud_runtime(settings, stopping=_told_to_stop())
+    atexit.register(opened.meter.close)
+    return opened
 
 
 def local_runtime(

@@ -2,6 +2,7 @@
 What the other functions need besides is bootstrap's; nothing of it is imported here.
 """
 
+import atexit
 import logging
 import os
 import threading
@@ -52,7 +53,9 @@ def process_asking() -> Asking:
 @lru_cache(maxsize=1)
 def _process_asking() -> Asking:
     settings = process_settings()
-    return local_asking(settings) if settings.kb_mode == "local" else cloud_asking(settings)
+    opened = local_asking(settings) if settings.kb_mode == "local" else cloud_asking(settings)
+    atexit.register(opened.meter.close)
+    return opened
 
 
 def _load() -> None:

@@ -152,8 +152,8 @@ def answer(body: Any, status: int = 200, **headers: str) -> Response:  # noqa: A
     return Response(text, status, named, mimetype="application/json")
 
 
-def json_body(request: Request) -> dict[str, Any]:
-    """The request's JSON object. Raises Refused 400, 413 or 415."""
+def json_bytes(request: Request) -> bytes:
+    """The bytes of a JSON body, not looked at. Raises Refused 413 or 415."""
     if request.mimetype != "application/json":
         raise Refused(415, "NOT_JSON", "Send the body as application/json.")
     if (request.content_length or 0) > MAX_JSON:
@@ -161,6 +161,12 @@ def json_body(request: Request) -> dict[str, Any]:
     data = request.stream.read(MAX_JSON + 1)
     if len(data) > MAX_JSON:
         raise Refused(413, "TOO_LARGE", f"A JSON body has at most {MAX_JSON:,} bytes.")
+    return data
+
+
+def json_body(request: Request) -> dict[str, Any]:
+    """The request's JSON object. Raises Refused 400, 413 or 415."""
+    data = json_bytes(request)
     try:
         body = json.loads(data, parse_constant=_no_constant)
         json.dumps(body, ensure_ascii=False).encode()

@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict
 from pydantic.json_schema import models_json_schema
+
+from common.release import release
 
 Route = tuple[str, str]
 """Method and rule, as a router has them."""
@@ -95,21 +96,13 @@ def describe(title: str, routes: Iterable[Route], operations: Mapping[Route, Ope
         paths.setdefault(path, {})[method.lower()] = _operation(method, rule, operation, names)
     return {
         "openapi": "3.1.0",
-        "info": {"title": title, "version": _release(), "description": _DESCRIPTION},
+        "info": {"title": title, "version": release(), "description": _DESCRIPTION},
         "paths": paths,
         "components": {
             "schemas": definitions,
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"}},
         },
     }
-
-
-def _release() -> str:
-    """An image holds the sources without the distribution's own record."""
-    try:
-        return version("fichario")
-    except PackageNotFoundError:
-        return "0"
 
 
 _DESCRIPTION: Final = (
@@ -165,16 +158,17 @@ def _operation(method: str, rule: str, operation: Operation, names: _Names) -> d
     ]
     for place, given in (("query", operation.query), ("header", operation.headers)):
         parameters += [{"name": name, "in": place, "schema": schema} for name, schema in given.items()]
-    answers = {
+    answers: dict[str, dict[str, Any]] = {
         str(status): {
             "description": HTTPStatus(status).phrase,
             **({"content": _content([body], names, "serialization")} if body else {}),
         }
         for status, body in operation.answers.items()
     }
-    told = {"content": _content([Body(Problem, PROBLEM)], names, "serialization")}
+    told = _content([Body(Problem, PROBLEM)], names, "serialization")
     for status in problems_of(rule, operation):
-        answers[str(status)] = {"description": HTTPStatus(status).phrase, **told}
+        own = answers.setdefault(str(status), {"description": HTTPStatus(status).phrase})
+        own["content"] = {**own.get("content", {}), **told}
     found: dict[str, Any] = {
         "operationId": "_".join(_WORD.findall(f"{method} {rule}".lower())),
         "summary": operation.summary,

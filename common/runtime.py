@@ -85,7 +85,7 @@ def working(side: Asking, bucket: Bucket, work: Work) -> dict[str, Any]:
             bucket.foreign,
             write_back.repair if write_back else lambda _: None,
         ),
-        "gate_fit": GateFit(catalog, index, spaces),
+        "gate_fit": GateFit(catalog, index, spaces, side.meter.count),
         "ingest": IngestPorts(
             bucket.store,
             catalog,
@@ -101,6 +101,7 @@ def working(side: Asking, bucket: Bucket, work: Work) -> dict[str, Any]:
             work.stopping,
             work.step,
             write_back.after if write_back else lambda _: None,
+            side.meter.count,
         ),
         "bucket": bucket.name,
     }

@@ -5,7 +5,8 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Final, Literal
+from sys import float_info
+from typing import Any, Final, Literal, TypeVar
 
 from common.domain.errors import Misconfigured
 
@@ -38,6 +39,9 @@ class CloudBucket:
 MULTILINGUAL: Final = "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2"
 
 
+_Number = TypeVar("_Number", int, float)
+
+
 class _Wrong(ValueError):
     """A value that its setting cannot take; the message says what it takes."""
 
@@ -50,34 +54,29 @@ def _flag(value: str) -> bool:
     raise _Wrong("is true or false")
 
 
-def _whole(low: int, high: int = 2**31) -> Callable[[str], int]:
-    def parse(value: str) -> int:
+def _bounded(kind: Callable[[str], _Number], low: _Number, high: _Number, says: str) -> Callable[[str], _Number]:
+    """Reads a number from `low` to `high`."""
+
+    def parse(value: str) -> _Number:
         try:
-            number = int(value)
+            number = kind(value)
         except ValueError:
-            raise _Wrong(f"is a whole number from {low} to {high}") from None
+            raise _Wrong(says) from None
         if not low <= number <= high:
-            raise _Wrong(f"is a whole number from {low} to {high}")
+            raise _Wrong(says)
         return number
 
     return parse
 
 
-def _seconds(value: str) -> float:
-    try:
-        number = float(value)
-    except ValueError:
-        raise _Wrong("is a number of seconds, 0 or more") from None
-    if not number >= 0 or number == float("inf"):
-        raise _Wrong("is a number of seconds, 0 or more")
-    return number
+def _whole(low: int, high: int = 2**31) -> Callable[[str], int]:
+    return _bounded(int, low, high, f"is a whole number from {low} to {high}")
 
 
-def _deadline(value: str) -> float:
-    number = _seconds(value)
-    if not 0.1 <= number <= 600:  # noqa: PLR2004 - the bounds are in the message
-        raise _Wrong("is a number of seconds from 0.1 to 600")
-    return number
+_seconds: Final = _bounded(float, 0.0, float_info.max, "is a number of seconds, 0 or more")
+_deadline: Final = _bounded(float, 0.1, 600.0, "is a number of seconds from 0.1 to 600")
+_price: Final = _bounded(float, 0.0, float_info.max, "is a number of dollars, 0 or more")
+_cosine: Final = _bounded(float, -1.0, 1.0, "is auto, off or a number from -1 to 1")
 
 
 def _one_of(*values: str) -> Callable[[str], str]:
@@ -92,15 +91,7 @@ def _one_of(*values: str) -> Callable[[str], str]:
 def _threshold(value: str) -> float | str:
     if value == "auto":
         return value
-    if value in {"off", "null"}:
-        return "off"
-    try:
-        number = float(value)
-    except ValueError:
-        raise _Wrong("is auto, off or a number from -1 to 1") from None
-    if not -1 <= number <= 1:
-        raise _Wrong("is auto, off or a number from -1 to 1")
-    return number
+    return "off" if value in {"off", "null"} else _cosine(value)
 
 
 def _template(value: str) -> str:
@@ -178,6 +169,9 @@ class Settings:
     kb_rerank_url: str = _setting("", says="OpenAI-compatible endpoint of the reranker")
     kb_rerank_model: str = _setting("", says="its model")
     kb_rerank_api_key: str = _setting("", says="its key")
+    kb_price_embedding: float = _setting(0.0, _price, "dollars for a million embedded tokens; 0 for a local model")
+    kb_price_rerank_input: float = _setting(0.0, _price, "the same for what a reranker reads")
+    kb_price_rerank_output: float = _setting(0.0, _price, "and for what it writes")
     kb_context_characters: int = _setting(24000, _whole(1), "default budget over several bases")
     kb_context_label: str = _setting("Documento", _line(40), "what a document is called in a block of context")
     kb_truncation_mark: str = _setting("[conteúdo truncado]", _line(100), "what a text that was cut ends in")

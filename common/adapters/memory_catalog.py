@@ -23,6 +23,7 @@ from common.domain.records import (
     object_from_json,
     to_json,
 )
+from common.domain.usage import Usage, added
 from common.ports import Live, Totals
 
 T = TypeVar("T")
@@ -42,6 +43,7 @@ class MemoryCatalog:
         self._objects: dict[ObjectRef, str] = {}
         self._documents: dict[tuple[ObjectRef, int, str], str] = {}
         self._jobs: dict[tuple[str, str], str] = {}
+        self._usage: dict[str, Usage] = {}
 
     def transact(self, ref: ObjectRef, job_id: str, decide: Callable[[Held], Decision[T]]) -> T:
         self._check()
@@ -156,6 +158,15 @@ class MemoryCatalog:
             sum(record.tokens for record in live),
             sum(record.size for record in live),
         )
+
+    def add_usage(self, base: str, spent: Usage) -> None:
+        self._check()
+        with self._lock:
+            self._usage[base] = added(self._usage.get(base, {}), spent)
+
+    def usage(self, base: str) -> Usage:
+        self._check()
+        return self._usage.get(base, {})
 
     def void_leases(self) -> int:
         self._check()

@@ -72,10 +72,11 @@ class Way:
 
     `owner`: harmless, so its owner asks first and must be answered; `shows`: with a mark of the canary in it; `own`:
     harmless for another identity to ask of its own base; `refused`: another identity is refused (401, 403) wherever it
-    names this base; `public`: it asks for no identity.
+    names this base; `public`: it asks for no identity; `more`: further bodies to ask it with.
     """
 
     body: Body | None = None
+    more: tuple[Body, ...] = ()
     upload: bool = False
     owner: bool = True
     shows: bool = True
@@ -104,6 +105,32 @@ def _material_over_bases(base: str, canary: Canary) -> dict[str, Any]:
     return {**_material(base, canary), "bases": [{"base": base}]}
 
 
+def _tool(name: str, *, named: bool = True) -> Body:
+    """A call of a tool that looks for the canary, in its base or, where that is not `named`, wherever it may look."""
+
+    def body(base: str, canary: Canary) -> dict[str, Any]:
+        arguments: dict[str, str] = {"base": base} if named and name != "list" else {}
+        if name == "search":
+            arguments["query"] = f"A palavra {canary.hook} guarda o segredo desta base."
+        elif name in {"get", "links"}:
+            arguments["source"] = canary.document_id if named else canary.source
+        params = {"name": name, "arguments": arguments}
+        return {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+
+    return body
+
+
+def _listed_tools(_base: str, _canary: Canary) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+
+
+_MORE_TOOLS: Final = (
+    *(_tool(name) for name in ("get", "toc", "links", "list")),
+    *(_tool(name, named=False) for name in ("search", "get", "toc", "links")),
+    _listed_tools,
+)
+
+
 def _nothing(_base: str, _canary: Canary) -> dict[str, Any]:
     return {}
 
@@ -122,7 +149,9 @@ WAYS: Final[Mapping[Route, Way]] = {
     ("POST", f"{BASE}/context"): Way(_material),
     ("POST", "/v1/context"): Way(_material_over_bases),
     ("POST", f"{BASE}/prompt"): Way(_material),
+    ("POST", "/mcp"): Way(_tool("search"), more=_MORE_TOOLS, refused=False),
     ("GET", "/v1/bases"): Way(refused=False),
+    ("GET", f"{BASE}/usage"): Way(shows=False),
     ("GET", f"{BASE}/card"): Way(),
     ("GET", f"{BASE}/toc"): Way(),
     ("GET", BASE + "/documents/{source}"): Way(),
@@ -155,7 +184,8 @@ def requests(function: str, route: Route, base: str, sought: Canary, *, guess: b
             headers = (("X-Source", INTRUDER), ("Content-Type", "text/markdown"))
             yield Request(function, method, path, b"intruder", headers)
         elif way.body is not None:
-            yield Request(function, method, path, json.dumps(way.body(base, sought)).encode(), tuple(JSON.items()))
+            for body in (way.body, *way.more):
+                yield Request(function, method, path, json.dumps(body(base, sought)).encode(), tuple(JSON.items()))
         else:
             yield Request(function, method, path)
 

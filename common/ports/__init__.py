@@ -17,6 +17,7 @@ from common.domain.records import (
     ObjectRecord,
 )
 from common.domain.space import EmbeddingSpace
+from common.domain.usage import Usage
 from common.ports.queue import Delivery as Delivery
 from common.ports.queue import Message as Message
 from common.ports.queue import PullQueue as PullQueue
@@ -134,6 +135,12 @@ class Catalog(Protocol):
         """Jobs newest first by (created_at, job_id), those behind `after`; `limit` 0 means all."""
 
     def totals(self, base: str) -> Totals: ...
+
+    def add_usage(self, base: str, spent: Usage) -> None:
+        """Add the counts to the base's. Whoever else adds at the same time is added too."""
+
+    def usage(self, base: str) -> Usage:
+        """All that was ever added; a kind of which nothing was is absent."""
 
     def void_leases(self) -> int:
         """Drop every lease: only right where the caller proves that all holders are dead. Answers how many."""

@@ -38,12 +38,14 @@ class Answers:
         key = ("answer", base, collection, epoch, search.key)
         known: Answer | None = self.cache.get(key)
         if known is not None:
-            found = replace(known, cache="hit", embedded=False, timings_ms=_only_epoch(read, started))
+            found = replace(
+                known, cache="hit", embedded=False, rerank_tokens=None, timings_ms=_only_epoch(read, started)
+            )
             return replace(found, warnings=(*found.warnings, _remembered(age))) if age else found
         until = time.monotonic() + self.deadline
         answer, shared = self.flights.do(key, lambda: self._ask(base, search, until), self.deadline)
         if shared:
-            return replace(answer, cache="shared", embedded=False)
+            return replace(answer, cache="shared", embedded=False, rerank_tokens=None)
         if answer.settled and not answer.degraded:
             size = sum(len(p.text) + _BYTES_PER_PASSAGE for p in answer.passages) + _BYTES_PER_PASSAGE
             self.cache.put(("answer", base, answer.collection, answer.epoch, search.key), answer, size)

@@ -12,6 +12,7 @@ from common.domain.errors import EmbeddingInvalid
 from common.domain.index import Point
 from common.domain.objects import ObjectChange
 from common.domain.records import DocumentRecord
+from common.domain.usage import Count, Spend, uncounted
 from common.ports import Catalog, Clock, VectorIndex
 from common.stages.points import Draft, document_record, drafts
 from common.stages.spaces import Target
@@ -46,6 +47,7 @@ class Filling:
     keep_lease: Callable[[int, int], None]
     end_slice: Callable[[int, int], None]
     step: Callable[[str], None]
+    spend: Spend = uncounted
     new_passages: int = 0
     embedded_tokens: int = 0
     timings_ms: dict[str, float] = field(default_factory=dict)
@@ -129,8 +131,10 @@ class Filling:
         except EmbeddingInvalid as error:
             raise _named(unique[error.position]) from error
         vectors |= {d.identity: tuple(v) for d, v in zip(unique, answered, strict=True)}
+        tokens = sum(d.tokens for d in unique)
+        self.spend(self.change.ref.base, "ingest", Count(1, tokens))
         self.new_passages += len(unique)
-        self.embedded_tokens += sum(d.tokens for d in unique)
+        self.embedded_tokens += tokens
         self.took("embed", since)
         self.step("embed")
 

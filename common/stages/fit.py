@@ -1,14 +1,15 @@
 """When a base's gate is fitted anew, from what is stored of it, and where the result goes (RULES 16)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from common.domain.calibration import needs_refit
 from common.domain.errors import Refused
 from common.domain.records import BaseRecord, Gate
 from common.domain.synthetic import SourcePassage
-from common.ports import Catalog, VectorIndex
+from common.domain.usage import Count, Spend, uncounted
+from common.ports import Catalog, Embedder, VectorIndex
 from common.stages.calibrate import CalibrationBase, calibrate
 from common.stages.spaces import Spaces
 
@@ -22,6 +23,7 @@ class GateFit:
     catalog: Catalog
     index: VectorIndex
     spaces: Spaces
+    spend: Spend = uncounted
 
     def due(self) -> list[str]:
         """The bases that were never fitted, or whose passages doubled or halved since."""
@@ -49,7 +51,10 @@ class GateFit:
             raise Refused(409, "NO_MODEL", f"The gate cannot be fitted: {warning}.")
         prior = self.spaces.gate(collection.space.embedding)
         stored = self._passages(base, collection.name)
-        gate = calibrate(stored, embedder, collection.space.lexical.mode, prior)
+        counted = _Counting(embedder)
+        gate = calibrate(stored, counted, collection.space.lexical.mode, prior)
+        if counted.spent.calls:
+            self.spend(base, "upkeep", counted.spent)
         gate = replace(gate, passages=len(stored.passages))
         self._store(base, collection.name, gate)
         self.index.optimise(base, collection.name)
@@ -77,6 +82,18 @@ class GateFit:
             return replace(known, gates={**known.gates, collection: gate}), None
 
         self.catalog.update_base(base, settle, raise_epoch=True)
+
+
+@dataclass(slots=True)
+class _Counting:
+    """An embedder that keeps count of what it was asked."""
+
+    embedder: Embedder
+    spent: Count = field(default_factory=Count)
+
+    def embed_query(self, text: str) -> list[float]:
+        self.spent += Count(1, self.embedder.count_tokens(text))
+        return self.embedder.embed_query(text)
 
 
 def _source(key: str, payload: Mapping[str, Any]) -> SourcePassage:

@@ -26,6 +26,7 @@ from common.domain.fencing import Result, Verdict
 from common.domain.objects import ObjectChange, ignored_name
 from common.domain.outcomes import outcome
 from common.domain.records import Decision, DocumentRecord, Held, JobRecord, touched
+from common.domain.usage import Spend, uncounted
 from common.domain.writeback import Told, told_of
 from common.ports import Catalog, Clock, ObjectStore, Parser, VectorIndex
 from common.stages.filling import Filling
@@ -57,6 +58,7 @@ class IngestPorts:
     stopping: Callable[[], bool] = lambda: False
     step: Callable[[str], None] = lambda _: None
     notify: Callable[[ObjectChange], Told | None] = lambda _: None
+    spend: Spend = uncounted
 
 
 def ingest(change: ObjectChange, ports: IngestPorts) -> Verdict | None:
@@ -75,10 +77,9 @@ def ingest(change: ObjectChange, ports: IngestPorts) -> Verdict | None:
 
 def _skip(change: ObjectChange, ports: IngestPorts, reason: str) -> Verdict:
     def decide(held: Held) -> Decision[Verdict]:
-        now = ports.clock.now()
-        job = JobRecord(change.job_id, change.ref, change.generation, created_at=now)
+        job = JobRecord(change.job_id, change.ref, change.generation, created_at=ports.clock.now())
         skipped = replace(
-            touched(job, now, state="skipped"),
+            touched(job, job.created_at, state="skipped"),
             code="UNSUPPORTED",
             reason=f"Not indexed: {reason}.",
             next_step="Nothing to do.",
@@ -100,7 +101,7 @@ class _Attempt:
         self.renewed = ports.clock.now()
         self.slice_ends = self.renewed + ports.slice_seconds
         leases = self._keep_lease, self._end_slice
-        self.filling = Filling(change, ports.index, ports.catalog, ports.clock, *leases, ports.step)
+        self.filling = Filling(change, ports.index, ports.catalog, ports.clock, *leases, ports.step, ports.spend)
         self.sweeping = Sweeping(change, ports.index, ports.catalog)
 
     def run(self) -> Verdict:

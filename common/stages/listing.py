@@ -9,6 +9,7 @@ from common.domain.errors import Refused
 from common.domain.links import Graph
 from common.domain.objects import document_id
 from common.domain.records import DocumentRecord, Gate, JobRecord, ObjectRecord
+from common.domain.usage import Count, Prices
 from common.ports import Catalog
 from common.stages.addressing import Addressing
 from common.stages.candidates import View
@@ -17,12 +18,15 @@ from common.stages.contents import Library
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Reads for people: every method answers plain data. `view` gives a base at its current epoch."""
+    """Reads for people: every method answers plain data. `view` gives a base at its current epoch, and at `prices` jobs
+    are told what they cost.
+    """
 
     catalog: Catalog
     addressing: Addressing
     library: Library
     view: Callable[[str], View]
+    prices: Prices
 
     def base(self, base: str) -> dict[str, Any]:
         """One base with the sums over what answers."""
@@ -59,14 +63,14 @@ class Listing:
         """Jobs newest first, each with the position that the next page continues behind."""
         self.require(base)
         found = self.catalog.jobs(base, state=state, after=after, limit=limit)
-        return [(job_view(job), (job.created_at, job.job_id)) for job in found]
+        return [(job_view(job, self.prices), (job.created_at, job.job_id)) for job in found]
 
     def job(self, base: str, job_id: str) -> dict[str, Any]:
         """One job. Raises Refused 404."""
         job = self.catalog.job(base, job_id)
         if job is None:
             raise Refused(404, "NO_JOB", f"Base {base} has no job {job_id[:40]}.")
-        return job_view(job)
+        return job_view(job, self.prices)
 
     def links(self, base: str, name: str) -> dict[str, Any]:
         """What one document refers to and what refers to it, by source (CONTRACT "links").
@@ -96,8 +100,9 @@ def graph_part(graph: Graph, part: str) -> Mapping[str, tuple[str, ...]]:
     return table
 
 
-def job_view(job: JobRecord) -> dict[str, Any]:
+def job_view(job: JobRecord, prices: Prices) -> dict[str, Any]:
     """A job as CONTRACT.md has it."""
+    cost = prices.cost("ingest", Count(tokens=job.embedded_tokens))
     return {
         "job_id": job.job_id,
         "document_id": document_id(job.ref, job.ref.name),
@@ -115,7 +120,7 @@ def job_view(job: JobRecord) -> dict[str, Any]:
         "new_passages": job.new_passages,
         "tokens_in_source": job.tokens_in_source,
         "tokens_embedded": job.tokens_embedded,
-        "usage": {"embedded_tokens": job.embedded_tokens, "estimated_cost": 0.0},
+        "usage": {"embedded_tokens": job.embedded_tokens, "estimated_cost": cost},
         "timings_ms": dict(job.timings_ms),
         "warnings": list(job.warnings),
         "writeback_status": job.writeback_status,

@@ -7,6 +7,7 @@ from common.domain.errors import Unavailable
 from common.domain.fusion import diversify
 from common.domain.lexical import fold
 from common.domain.search import Answer, AnswerPassage, Search
+from common.domain.usage import Count, Spend, uncounted
 from common.ports import Reranker
 
 RERANKED: Final = 24
@@ -19,6 +20,7 @@ class Reordering:
     """Reranks what was found for one question. Whatever fails, the fused order stays."""
 
     reranker: Reranker | None = None
+    spend: Spend = uncounted
 
     def pool(self, search: Search) -> Search:
         """The question as it is to be asked so that there is enough to put in order."""
@@ -40,6 +42,8 @@ class Reordering:
             ranked = self.reranker.rerank(query, [passage.text for passage in head], deadline)
         except Unavailable as error:
             return replace(answer, warnings=(*answer.warnings, f"Not reranked: {error}."), settled=False)
+        # Of several bases the one that holds the best passage pays.
+        self.spend(head[0].base, "rerank", Count(1, ranked.prompt_tokens, ranked.completion_tokens))
         tokens = (ranked.prompt_tokens, ranked.completion_tokens)
         return replace(answer, passages=(*(head[place] for place in ranked.order), *tail), rerank_tokens=tokens)
 

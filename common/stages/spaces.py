@@ -8,6 +8,7 @@ from typing import Final
 from common.domain.errors import Misconfigured, ModelMissing
 from common.domain.records import BaseRecord, CollectionRecord, Gate
 from common.domain.space import Chunking, EmbeddingSpace, LexicalSpace, VectorSpace, alias_name, collection_name
+from common.domain.usage import Count, Spend, uncounted
 from common.ports import Catalog, Clock, CollectionShape, Embedder, VectorIndex
 
 CANARY_COSINE: Final = 0.99
@@ -50,6 +51,7 @@ class Spaces:
     lexical: LexicalSpace
     find: Callable[[EmbeddingSpace], Embedder]
     gate: Callable[[EmbeddingSpace], Gate]
+    spend: Spend = uncounted
 
     def writing(self, base: str) -> list[Target]:
         """The collections that ingest fills for this base; the first object of a base creates its collection.
@@ -105,6 +107,8 @@ class Spaces:
         name = collection_name(alias_name(self.template, base), space.fingerprint)
         self.index.create(base, name, CollectionShape(space.embedding.dimension))
         canaries = tuple((text, tuple(embedder.embed_query(text))) for text in CANARIES) if embedder.fit else ()
+        if canaries:
+            self.spend(base, "upkeep", canary_count(embedder))
         now = self.clock.now()
         self.catalog.put_collection(CollectionRecord(name, base, space, canaries, now))
         gate = self.gate(space.embedding)
@@ -116,6 +120,11 @@ class Spaces:
             return created, created
 
         return self.catalog.update_base(base, settle, raise_epoch=True)
+
+
+def canary_count(embedder: Embedder) -> Count:
+    """What embedding the canaries comes to."""
+    return Count(len(CANARIES), sum(embedder.count_tokens(text) for text in CANARIES))
 
 
 def canaries_differ(

@@ -9,10 +9,11 @@ from typing import Final
 from common.domain.errors import DocumentError, EmbeddingInvalid, FicharioError, Transient, Unavailable
 from common.domain.records import BaseRecord, CollectionRecord
 from common.domain.space import EmbeddingSpace
+from common.domain.usage import Count, Spend, uncounted
 from common.ports import AnswerCache, Embedder
 from common.stages.caching import SingleFlight
 from common.stages.patience import Patience
-from common.stages.spaces import CANARIES, Spaces, canaries_differ
+from common.stages.spaces import CANARIES, Spaces, canaries_differ, canary_count
 
 Vector = tuple[float, ...]
 _NUMBER_BYTES: Final = 8
@@ -26,10 +27,11 @@ class NoVector(Exception):
 class QuestionVectors:
     """Safe between threads; equal questions at the same time are embedded once."""
 
-    def __init__(self, cache: AnswerCache, spaces: Spaces, patience: Patience) -> None:
+    def __init__(self, cache: AnswerCache, spaces: Spaces, patience: Patience, spend: Spend = uncounted) -> None:
         self._cache = cache
         self._spaces = spaces
         self._patience = patience
+        self._spend = spend
         self._flights: SingleFlight[tuple[Vector, int]] = SingleFlight()
         self._confirmed: dict[str, Embedder] = {}
         self._refused: dict[str, str] = {}
@@ -63,10 +65,10 @@ class QuestionVectors:
         if known is not None:
             return known
         embedder = self._confirmed.get(collection.name) or self._confirm(record, collection)
-        vector = tuple(embedder.embed_query(text))
+        vector, tokens = tuple(embedder.embed_query(text)), embedder.count_tokens(text)
+        self._spend(record.base, "questions", Count(1, tokens))
         if not 0 < math.hypot(*vector) < math.inf:
             raise EmbeddingInvalid(0, "the model gave no direction for the question")
-        tokens = embedder.count_tokens(text)
         self._cache.put(key, (vector, tokens), _NUMBER_BYTES * len(vector) + _LETTER_BYTES * len(text))
         return vector, tokens
 
@@ -84,7 +86,10 @@ class QuestionVectors:
         _, embedder, warning = self._spaces.answering(record)
         if embedder is None:
             raise Unavailable(warning)
-        differs = canaries_differ(collection, embedder, self._canaries.get(embedder.space))
+        known = self._canaries.get(embedder.space)
+        if known is None and collection.canaries:
+            self._spend(record.base, "upkeep", canary_count(embedder))
+        differs = canaries_differ(collection, embedder, known)
         if differs:
             self._refused[collection.name] = differs
             raise Unavailable(differs)

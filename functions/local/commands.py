@@ -1,4 +1,4 @@
-"""The commands that stand on this machine's functions: up, doctor, flatten and the leak probe."""
+"""The commands that stand on this machine's functions: up, mcp, doctor, flatten and the leak probe."""
 
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -33,6 +33,18 @@ def up(context: Context, port: int, bucket: Path | None, yes: bool) -> None:  # 
 
 
 @click.command()
+def mcp(context: Context) -> None:
+    """Give a model's runtime the tools over standard input and output (Model Context Protocol)."""
+    try:
+        from functions.local.mcp import run  # noqa: PLC0415 - other commands need no protocol
+    except ModuleNotFoundError as error:
+        raise click.ClickException(f"This needs {error.name}: pip install 'fichario[mcp]'.") from error
+
+    logs.configure("ERROR")
+    run(context.settings, context.options.notice)
+
+
+@click.command()
 @port_option
 def doctor(context: Context, port: int) -> None:
     """Check all that this configuration needs, and say what to do."""
@@ -52,4 +64,4 @@ def _routes() -> dict[str, list[tuple[str, str]]]:
     return http_routes()
 
 
-COMMANDS = (up, doctor, flatten, probe.command(_routes))
+COMMANDS = (up, mcp, doctor, flatten, probe.command(_routes))

@@ -11,6 +11,7 @@ from common.boundary import Call, Route, answer, json_body
 from common.domain.context import Block, ShownPassage
 from common.domain.errors import Refused
 from common.domain.search import Answer
+from common.domain.usage import Prices
 from functions.query.decode_context import decode_context, decode_prompt, decode_several_context
 from functions.query.encode import encode_answer
 
@@ -22,7 +23,7 @@ def routes(runtime: Asking) -> list[Route]:
         started = time.perf_counter()
         wanted = decode_context(json_body(call.request), runtime.settings, runtime.token_counter)
         found, block = runtime.contexts.of_base(call.base, wanted)
-        return answer(encode_block(found, block, started))
+        return answer(encode_block(found, block, started, runtime.prices))
 
     def several(call: Call) -> Response:
         started = time.perf_counter()
@@ -31,7 +32,7 @@ def routes(runtime: Asking) -> list[Route]:
             if not call.identity.allows(each.base, "read"):
                 raise Refused(403, "FORBIDDEN", f"This identity may not read base {each.base}.", "bases")
         found, block = runtime.contexts.of_several(asked, wanted)
-        return answer(encode_block(found, block, started))
+        return answer(encode_block(found, block, started, runtime.prices))
 
     def prompt(call: Call) -> Response:
         started = time.perf_counter()
@@ -44,7 +45,7 @@ def routes(runtime: Asking) -> list[Route]:
             "system_tokens": runtime.token_counter.count(made.system),
             "system_characters": len(made.system),
         }
-        return answer({**encode_block(found, made.block, started), **system})
+        return answer({**encode_block(found, made.block, started, runtime.prices), **system})
 
     return [
         Route("POST", "/v1/bases/<base>/context", context, "read"),
@@ -61,9 +62,9 @@ def nothing(rule: str) -> dict[str, Any]:
     return {**_block(Block()), **parts}
 
 
-def encode_block(found: Answer, block: Block, started: float) -> dict[str, Any]:
+def encode_block(found: Answer, block: Block, started: float, prices: Prices) -> dict[str, Any]:
     """The block with all that the answer says, its passages as they are shown."""
-    body = {**encode_answer(replace(found, passages=()), 0.0), **_block(block)}
+    body = {**encode_answer(replace(found, passages=()), 0.0, prices), **_block(block)}
     if block.redacted:
         secrets = "1 secret was" if block.redacted == 1 else f"{block.redacted} secrets were"
         body["warnings"] = [*body["warnings"], f"{secrets} masked (KB_REDACT=secrets)."]

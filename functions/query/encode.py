@@ -5,13 +5,14 @@ from typing import Any, Final
 
 from common.domain.gate import GateDecision
 from common.domain.search import NO_MATCH, Answer, AnswerPassage, BaseShare, Related
+from common.domain.usage import FREE, Count, Prices
 
 _GATE: Final = tuple(field.name for field in fields(GateDecision))
 _RELATED: Final = tuple(field.name for field in fields(Related))
 _SHARE: Final = tuple(field.name for field in fields(BaseShare))
 
 
-def encode_answer(answer: Answer, took_ms: float) -> dict[str, Any]:
+def encode_answer(answer: Answer, took_ms: float, prices: Prices = FREE) -> dict[str, Any]:
     """The whole answer; `took_ms` is the handler's own time."""
     body: dict[str, Any] = {
         "match": answer.match,
@@ -24,7 +25,7 @@ def encode_answer(answer: Answer, took_ms: float) -> dict[str, Any]:
         "cache": answer.cache,
         "fingerprint": answer.fingerprint,
         "epoch": answer.epoch,
-        "usage": _usage(answer),
+        "usage": _usage(answer, prices),
         "timings_ms": dict(answer.timings_ms),
         "took_ms": round(took_ms, 3),
         "warnings": list(answer.warnings),
@@ -39,13 +40,15 @@ def encode_gate(gate: GateDecision) -> dict[str, Any]:
     return {name: getattr(gate, name) for name in _GATE}
 
 
-def _usage(answer: Answer) -> dict[str, Any]:
+def _usage(answer: Answer, prices: Prices) -> dict[str, Any]:
     """What the question cost: its embedding, and apart from it what a reranking model read and wrote."""
     usage: dict[str, Any] = {"query_tokens": answer.query_tokens, "embedded": answer.embedded}
+    cost = prices.cost("questions", Count(tokens=answer.query_tokens)) if answer.embedded else 0.0
     if answer.rerank_tokens:
         prompt, completion = answer.rerank_tokens
+        cost += prices.cost("rerank", Count(tokens=prompt, written=completion))
         usage["rerank"] = {"prompt_tokens": prompt, "completion_tokens": completion}
-    return usage
+    return {**usage, "estimated_cost": cost}
 
 
 def _share(share: BaseShare) -> dict[str, Any]:

@@ -12,15 +12,15 @@ from common.boundary import Call, Endpoint, Route, Router, answer, json_body
 from common.domain.errors import Refused
 from common.domain.gate import disabled
 from common.domain.search import Answer
-from common.logs import log_event
-from functions.query import context, protocols, reading
+from functions.query import context, protocols, reading, usage
 from functions.query.decode import decode_search, decode_several
 from functions.query.encode import encode_answer
+from functions.query.noticed import noticed
 
 
 def router(runtime: Asking) -> Router:
     """The query function over one runtime."""
-    routes = [*_search(runtime), *context.routes(runtime), *reading.routes(runtime)]
+    routes = [*_search(runtime), *context.routes(runtime), *reading.routes(runtime), *usage.routes(runtime)]
     if not runtime.settings.enable_knowledge_base:
         routes = [replace(route, endpoint=_switched_off(route.rule)) for route in routes]
     return Router([*routes, *protocols.routes(runtime)], runtime.authenticate, runtime.ready, _described)
@@ -37,8 +37,8 @@ def _search(runtime: Asking) -> list[Route]:
     def search(call: Call) -> Response:
         started = time.perf_counter()
         wanted = decode_search(json_body(call.request), runtime.settings)
-        found = _told(runtime.answers.answer(call.base, wanted))
-        return answer(encode_answer(found, (time.perf_counter() - started) * 1000))
+        found = noticed(runtime.answers.answer(call.base, wanted))
+        return answer(encode_answer(found, (time.perf_counter() - started) * 1000, runtime.prices))
 
     def several(call: Call) -> Response:
         started = time.perf_counter()
@@ -46,20 +46,13 @@ def _search(runtime: Asking) -> list[Route]:
         for each in asked:
             if not call.identity.allows(each.base, "read"):
                 raise Refused(403, "FORBIDDEN", f"This identity may not read base {each.base}.", "bases")
-        found = _told(runtime.several.answer(asked, wanted))
-        return answer(encode_answer(found, (time.perf_counter() - started) * 1000))
+        found = noticed(runtime.several.answer(asked, wanted))
+        return answer(encode_answer(found, (time.perf_counter() - started) * 1000, runtime.prices))
 
     return [
         Route("POST", "/v1/bases/<base>/search", search, "read"),
         Route("POST", "/v1/search", several, None),
     ]
-
-
-def _told(found: Answer) -> Answer:
-    """The answer as it is; one without vectors leaves a line, which an alert counts."""
-    if found.degraded:
-        log_event("degraded")
-    return found
 
 
 def _switched_off(rule: str) -> Endpoint:

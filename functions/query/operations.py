@@ -10,14 +10,15 @@ from functions.query.decode_context import ContextBody, PromptBody, SeveralConte
 from functions.query.reading import MAX_CARD_TOKENS
 from functions.query.schemas import (
     Bases,
+    BaseUsage,
     Contents,
-    ContextAnswer,
     DocumentPage,
+    JsonRpc,
     LinksOrPage,
-    PromptAnswer,
     SearchAnswer,
     StorePage,
 )
+from functions.query.schemas_context import ContextAnswer, PromptAnswer
 from functions.query.vector_stores import VectorStoreBody
 
 _LIMIT: Final[Mapping[str, Schema]] = {
@@ -49,7 +50,16 @@ OPERATIONS: Final[Mapping[Route, Operation]] = {
     ("POST", "/v1/vector_stores/<base>/search"): Operation(
         "Ask a base in the shape of OpenAI's vector stores", json_of(StorePage), [Body(VectorStoreBody)]
     ),
+    ("POST", "/mcp"): Operation(
+        "The Model Context Protocol over streamable HTTP: one message, or up to 20 where its version knows batches",
+        {200: Body(JsonRpc), 202: None, 400: Body(JsonRpc), 404: Body(JsonRpc), 406: Body(JsonRpc)},
+        [Body(JsonRpc)],
+        headers={"MCP-Protocol-Version": {"type": "string"}},
+    ),
     ("GET", "/v1/bases"): Operation("The bases that the caller may read", json_of(Bases)),
+    ("GET", f"{_BASE}/usage"): Operation(
+        "What the base's models were given to do, and what that costs at the configured prices", json_of(BaseUsage)
+    ),
     ("GET", f"{_BASE}/card"): Operation(
         "What a base holds, for a model to read before it asks; its bytes change only with the base's epoch",
         {200: Body({"type": "string"}, TEXT), 304: None},

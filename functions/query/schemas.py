@@ -4,10 +4,10 @@ both together.
 
 from typing import Literal
 
-from pydantic import BaseModel, Field, JsonValue, RootModel
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, RootModel
 
-_Mode = Literal["hybrid", "dense", "lexical"]
-_Cache = Literal["hit", "miss", "shared"]
+SearchMode = Literal["hybrid", "dense", "lexical"]
+CacheState = Literal["hit", "miss", "shared"]
 _Decision = Literal["match", "no_match", "disabled"]
 _Method = Literal["calibrated", "fixed", "off", "coverage"]
 
@@ -63,10 +63,11 @@ class RerankUsage(BaseModel):
 
 
 class QuestionUsage(BaseModel):
-    """What a question cost; `embedded` is false for a vector that was remembered."""
+    """What a question cost, in dollars too; `embedded` is false for a vector that was remembered."""
 
     query_tokens: int
     embedded: bool
+    estimated_cost: float
     rerank: RerankUsage | None = None
 
 
@@ -86,9 +87,9 @@ class BaseShare(BaseModel):
     base: str
     weight: float
     gate: Gate
-    mode: _Mode
+    mode: SearchMode
     degraded: bool
-    cache: _Cache
+    cache: CacheState
     fingerprint: str
     epoch: int
 
@@ -101,9 +102,9 @@ class SearchAnswer(BaseModel):
     passages: list[Passage]
     related: list[Related]
     gate: Gate
-    mode: _Mode
+    mode: SearchMode
     degraded: bool
-    cache: _Cache
+    cache: CacheState
     fingerprint: str
     epoch: int
     usage: QuestionUsage
@@ -111,71 +112,6 @@ class SearchAnswer(BaseModel):
     took_ms: float
     warnings: list[str]
     bases: list[BaseShare] | None = None
-
-
-class ShownDocument(BaseModel):
-    """A document of a block of context; `truncated` when a passage of it was cut."""
-
-    base: str
-    source: str
-    title: str
-    document_id: str
-    pinned: bool
-    passages: int
-    truncated: bool
-
-
-class ShownPassage(BaseModel):
-    """A stretch of a block; `stale` where an older generation still answers."""
-
-    citation: str
-    base: str
-    source: str
-    title: str
-    headings: list[str]
-    page: int | None
-    lines: tuple[int, int] | None
-    document_id: str
-    generation: int
-    score: float | None
-    pinned: bool
-    truncated: bool
-    stale: bool = Field(default=False, json_schema_extra={"description": "Only there when true."})
-
-
-class ContextAnswer(BaseModel):
-    """A block of text for a model, never over its budget, with all that the answer says."""
-
-    match: bool
-    sentinel: Literal["NO_KB_MATCH"] | None
-    text: str
-    documents: list[ShownDocument]
-    passages: list[ShownPassage]
-    tokens: int
-    characters: int
-    truncated: bool
-    related: list[Related]
-    gate: Gate
-    mode: _Mode
-    degraded: bool
-    cache: _Cache
-    fingerprint: str
-    epoch: int
-    usage: QuestionUsage
-    timings_ms: Timings
-    took_ms: float
-    warnings: list[str]
-    bases: list[BaseShare] | None = None
-
-
-class PromptAnswer(ContextAnswer):
-    """The block within a whole system prompt, whole and in its two parts."""
-
-    system: str
-    stable: str
-    volatile: str
-    system_tokens: int = 0
-    system_characters: int = 0
 
 
 class BaseRow(BaseModel):
@@ -254,6 +190,67 @@ class Links(BaseModel):
 
 class LinksOrPage(RootModel[Links | DocumentPage]):
     """A document whose own name ends as the route does is read instead."""
+
+
+class Spent(BaseModel):
+    """Embedding calls, the tokens they read, and dollars."""
+
+    calls: int
+    tokens: int
+    cost: float
+
+
+class Embeddings(BaseModel):
+    """What was embedded: passages, questions, and what fits a gate or checks a model."""
+
+    ingest: Spent
+    questions: Spent
+    upkeep: Spent
+
+
+class Reranking(BaseModel):
+    """What a reranking model read and wrote, and dollars."""
+
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    cost: float
+
+
+class PricesPerMillion(BaseModel):
+    """Dollars for a million tokens, as they are configured."""
+
+    embedding: float
+    rerank_input: float
+    rerank_output: float
+
+
+class BaseUsage(BaseModel):
+    """What a base's models were given to do since there is the base."""
+
+    base: str
+    embeddings: Embeddings
+    rerank: Reranking
+    cost: float
+    currency: Literal["USD"]
+    prices_per_million_tokens: PricesPerMillion
+
+
+class JsonRpcMessage(BaseModel):
+    """A request, a notification or an answer of JSON-RPC 2.0."""
+
+    model_config = ConfigDict(extra="allow")
+
+    jsonrpc: Literal["2.0"]
+    id: str | int | None = None
+    method: str | None = None
+    params: dict[str, JsonValue] | None = None
+    result: dict[str, JsonValue] | None = None
+    error: dict[str, JsonValue] | None = None
+
+
+class JsonRpc(RootModel[JsonRpcMessage | list[JsonRpcMessage]]):
+    """A message, or several at once."""
 
 
 class StoreText(BaseModel):

@@ -16,6 +16,7 @@ from common.domain.records import (
     JobRecord,
     ObjectRecord,
 )
+from common.domain.usage import Count
 from common.ports import Catalog, Live, Totals
 from tests.contract.records import REF, collection, document, full_base, full_job, full_object, store, store_job
 from tests.contract.stores import CATALOGS, CatalogCase, memory_catalog
@@ -43,6 +44,7 @@ def test_an_unknown_base_has_nothing(catalog):
     assert catalog.job("acme", "j7") is None
     assert catalog.collection("acme", "acme_kb__0") is None
     assert catalog.totals("acme") == Totals()
+    assert catalog.usage("acme") == {}
     assert list(catalog.documents("acme")) == []
     assert list(catalog.jobs("acme")) == []
 
@@ -238,6 +240,31 @@ def test_put_collection_has_one_winner_among_threads(case):
     assert len({answer.space.embedding.model for answer in answers}) == 1
 
 
+def test_usage_adds_up_by_kind_and_base_from_every_process(case):
+    other = case.again()
+    case.catalog.add_usage("acme", {"ingest": Count(1, 100), "rerank": Count(1, 700, 12)})
+    other.add_usage("acme", {"ingest": Count(2, 50), "questions": Count(1, 9)})
+    case.catalog.add_usage("globex", {"ingest": Count(7, 7)})
+    for catalog in (case.catalog, other):
+        expected = {"ingest": Count(3, 150), "questions": Count(1, 9), "rerank": Count(1, 700, 12)}
+        assert catalog.usage("acme") == expected
+        assert catalog.usage("globex") == {"ingest": Count(7, 7)}
+    assert case.catalog.base("acme") is None
+    assert list(case.catalog.bases()) == []
+    assert case.catalog.epoch("acme") == 0
+
+
+def test_no_count_of_threads_at_the_same_time_is_lost(case):
+    catalogs = [case.catalog, case.again()]
+
+    def add(number):
+        catalogs[number % 2].add_usage("acme", {"questions": Count(1, number)})
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        list(pool.map(add, range(40)))
+    assert case.catalog.usage("acme") == {"questions": Count(40, sum(range(40)))}
+
+
 @pytest.mark.parametrize(
     "call",
     [
@@ -260,6 +287,8 @@ def test_put_collection_has_one_winner_among_threads(case):
         lambda c: c.jobs("acme"),
         lambda c: c.totals("acme"),
         lambda c: c.void_leases(),
+        lambda c: c.add_usage("acme", {"rerank": Count(1, 2, 3)}),
+        lambda c: c.usage("acme"),
     ],
 )
 def test_out_of_reach_is_unavailable(case, call):

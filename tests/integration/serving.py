@@ -4,18 +4,23 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from waitress.server import create_server
+from werkzeug.serving import WSGIRequestHandler, make_server
+
+
+class _Quiet(WSGIRequestHandler):
+    def log(self, *_):
+        """Say nothing."""
 
 
 @contextmanager
 def served(application) -> Iterator[str]:
     """The address at which the application answers."""
-    server = create_server(application, host="127.0.0.1", port=0, threads=4, ident=None)
-    thread = threading.Thread(target=server.run, daemon=True)
+    server = make_server("127.0.0.1", 0, application, threaded=True, request_handler=_Quiet)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
-        yield f"http://127.0.0.1:{server.effective_port}"
+        yield f"http://127.0.0.1:{server.server_port}"
     finally:
-        server.close()
-        server.task_dispatcher.shutdown()
-        thread.join(timeout=5)
+        server.shutdown()
+        thread.join()
+        server.server_close()

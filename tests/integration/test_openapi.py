@@ -168,7 +168,17 @@ ASKED = {
         (f"/v1/vector_stores/{BASE}/search", json_body(query="docum", ranking_options={"score_threshold": 0}), 200),
         (f"/v1/vector_stores/{BASE}/search", json_body(query="x", max_num_results=0), 400),
     ],
+    ("POST", "/mcp"): [
+        ("/mcp", json_body(jsonrpc="2.0", id=1, method="tools/list"), 200),
+        ("/mcp", json_body(jsonrpc="2.0", id=1, method="tools/call", params={"name": "list"}), 200),
+        ("/mcp", json_body(jsonrpc="2.0", method="notifications/initialized"), 202),
+        ("/mcp", {"json": [{"jsonrpc": "2.0", "id": 1, "method": "ping"}]}, 200),
+        ("/mcp", json_body(jsonrpc="1.0", id=1, method="ping"), 400),
+        ("/mcp", {**json_body(jsonrpc="2.0", id=1, method="ping"), "headers": {"Accept": "text/html"}}, 406),
+        ("/mcp", {"data": b"x"}, 415),
+    ],
     ("GET", "/v1/bases"): [("/v1/bases", {}, 200)],
+    ("GET", "/v1/bases/<base>/usage"): [(f"{B}/usage", {}, 200), ("/v1/bases/nobody/usage", {}, 404)],
     ("GET", "/v1/bases/<base>/card"): [(f"{B}/card", {}, 200), (f"{B}/card?max_tokens=0", {}, 400)],
     ("GET", "/v1/bases/<base>/toc"): [(f"{B}/toc?limit=1", {}, 200), (f"{B}/toc?limit=0", {}, 400)],
     ("GET", "/v1/bases/<base>/documents/<source:source>"): [
@@ -230,6 +240,9 @@ def check(route, response):
         Problem.model_validate_json(response.get_data(), strict=True)
         return
     body = operation.answers[status]
+    if body is None:
+        assert response.get_data() == b""
+        return
     assert response.mimetype == body.media
     if isinstance(body.of, type) and issubclass(body.of, BaseModel):
         body.of.model_validate_json(response.get_data(), strict=True, extra="forbid")

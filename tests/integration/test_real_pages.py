@@ -2,8 +2,12 @@
 
 import os
 from pathlib import Path
+from urllib.parse import quote
 
+import anyio
 import pytest
+from mcp import Client as McpClient
+from werkzeug.test import Client as HttpClient
 
 from common.adapters.hashing_embedder import HashingEmbedder
 from common.bootstrap import local_runtime
@@ -13,8 +17,10 @@ from common.domain.pages import PAGE
 from common.domain.search import Search
 from common.reading import document_parser
 from common.settings import read_settings
+from functions.local.app import application
 from functions.local.workers import drain
 from tests.integration.one_machine import BASE
+from tests.integration.serving import served
 
 SHARED = Path(os.environ.get("KB_SHARED_DATA", Path(__file__).parents[3] / "shared" / "data")) / "docs"
 MARKDOWN = sorted(SHARED.glob("markdown-pt/**/*.md"))
@@ -83,3 +89,42 @@ def test_the_card_of_all_of_them_is_within_its_budget(runtime):
     assert 850 < estimate_tokens(card) <= 900
     assert card.endswith(" more (toc)\n")
     assert card == runtime.reading.card(BASE)
+
+
+def test_a_walk_over_all_of_them_shows_the_same_over_mcp_and_http(runtime):
+    """The card, the contents, a question, then every document page by page and its links, as a model would go."""
+    client = HttpClient(application(runtime))
+    document = f"/v1/bases/{BASE}/documents"
+
+    async def walk(tools):
+        async def call(name, **arguments):
+            return (await tools.call_tool(name, {"base": BASE, **arguments})).structured_content
+
+        rows, cursor = [], {}
+        while cursor is not None:
+            part = await call("toc", limit=50, **cursor)
+            rows += part["documents"]
+            cursor = {"cursor": part["next_cursor"]} if part["next_cursor"] else None
+        assert rows == [{"base": BASE, **row} for row in client.get(f"/v1/bases/{BASE}/toc").json["documents"]]
+        found = await call("search", query="efeitos e reatividade")
+        asked = client.post(f"/v1/bases/{BASE}/search", json={"query": "efeitos e reatividade"}).json
+        assert [each["id"] for each in asked["passages"]] == [each["id"] for each in found["passages"]]
+        pages = 0
+        for row in rows:
+            offset = 0
+            while offset is not None:
+                page = await call("get", source=row["source"], offset=offset)
+                assert page == client.get(f"{document}/{quote(row['source'])}?offset={offset}").json
+                offset, pages = page["next_offset"], pages + 1
+            links = await call("links", source=row["source"])
+            assert links == {"base": BASE, **client.get(f"{document}/{quote(row['source'])}/links").json}
+        return len(rows), pages
+
+    async def run(address):
+        async with McpClient(f"{address}/mcp", read_timeout_seconds=60) as tools:
+            return await walk(tools)
+
+    with served(application(runtime)) as address:
+        documents, pages = anyio.run(run, address)
+    assert documents == len(MARKDOWN) + 1
+    assert pages > documents + 20

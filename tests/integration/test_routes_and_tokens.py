@@ -152,6 +152,7 @@ SCOPE_OF = {
     ("POST", "/v1/reconcile"): None,
     ("GET", "/v1/bases"): None,
     ("POST", "/v1/search"): None,
+    ("POST", "/mcp"): None,
     ("POST", "/v1/context"): None,
 }
 

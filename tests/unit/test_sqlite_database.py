@@ -13,12 +13,14 @@ from pathlib import Path
 import pytest
 
 from common.adapters.frozen_clock import FrozenClock
+from common.adapters.sqlite.catalog import SqliteCatalog
 from common.adapters.sqlite.connection import IDLE_CONNECTIONS, Database, check
 from common.adapters.sqlite.generations import SqliteGenerations
 from common.adapters.sqlite.queue import SqliteQueue
 from common.adapters.sqlite.schema import VERSION
 from common.domain.errors import DataFolderError, Unavailable
 from common.domain.objects import ObjectRef
+from common.domain.usage import Count
 from common.ports import Message
 
 REF = ObjectRef("acme", "a.md")
@@ -121,6 +123,16 @@ def test_another_schema_version_is_refused_with_both_numbers(path):
         opened.execute(f"PRAGMA user_version = {VERSION + 1}")
     with pytest.raises(DataFolderError, match=f"version {VERSION + 1}.*version {VERSION}"):
         Database(path)
+
+
+def test_a_file_from_before_usage_was_counted_is_completed_when_opened(path):
+    filled(path)
+    with closing(sqlite3.connect(path)) as opened:
+        opened.execute("DROP TABLE usage")
+    with closing(Database(path)) as database:
+        catalog = SqliteCatalog(database)
+        catalog.add_usage("acme", {"ingest": Count(1, 2)})
+        assert catalog.usage("acme") == {"ingest": Count(1, 2)}
 
 
 def test_threads_that_create_it_at_once_get_one_file(path):

@@ -159,6 +159,12 @@ class Calls:
     def delete(self, refs: Iterable[firestore.DocumentReference]) -> None:
         self._commit_all((partial(_delete, ref=ref), len(ref.path)) for ref in refs)
 
+    def increase(self, ref: firestore.DocumentReference, field: str, counts: Mapping[str, Mapping[str, int]]) -> None:
+        """Add to numbers of a document's field without reading it; the document is made where there is none."""
+        steps = {name: {key: firestore.Increment(by) for key, by in more.items()} for name, more in counts.items()}
+        with translated():
+            ref.set({field: steps}, merge=True, **self._bounds)
+
     def settle(self, refs: Sequence[firestore.DocumentReference], decide: Callable[[Sequence[Row]], Step[T]]) -> T:
         """Read, decide, and store what was decided only if nothing it stands on has moved; else all of it again.
 

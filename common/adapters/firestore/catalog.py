@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from google.cloud import firestore
 from google.cloud.firestore_v1.base_query import FieldFilter
 
-from common.adapters.firestore import documents, jobs
+from common.adapters.firestore import documents, jobs, usage
 from common.adapters.firestore.calls import PATIENCE, Calls, Change, Row, Step
 from common.adapters.firestore.layout import OBJECTS, Places, decoded, packed, unpacked
 from common.domain.objects import ObjectRef
@@ -23,6 +23,7 @@ from common.domain.records import (
     collection_from_json,
     object_from_json,
 )
+from common.domain.usage import Usage
 from common.ports import Live, Totals
 
 T = TypeVar("T")
@@ -40,6 +41,7 @@ class FirestoreCatalog:
     def __init__(self, client: firestore.Client, shards: int = 4, *, patience: float = PATIENCE) -> None:
         self._calls = Calls(client, patience)
         self._places = Places(client, shards)
+        self._usage_shard = usage.own_shard()
 
     def transact(self, ref: ObjectRef, job_id: str, decide: Callable[[Held], Decision[T]]) -> T:
         places = self._places
@@ -159,6 +161,12 @@ class FirestoreCatalog:
     def totals(self, base: str) -> Totals:
         sums = self._calls.sums(self._places.within(base, OBJECTS), _SUMS)
         return Totals(objects=sums.pop("count"), **sums)
+
+    def add_usage(self, base: str, spent: Usage) -> None:
+        usage.add(self._calls, self._places, base, self._usage_shard, spent)
+
+    def usage(self, base: str) -> Usage:
+        return usage.total(self._calls, self._places, base)
 
     def void_leases(self) -> int:
         voided = 0

@@ -9,6 +9,7 @@
                                                document
     kb_bases/{base}/kb_objects/{hash}          those five and version, for each document of an object that has several
     kb_bases/{base}/kb_jobs/{job}              those four of a job that ended, or whose place a newer one took
+    kb_bases/{base}/kb_usage/{n}               counts
     kb_generations/{hash}                      base, name, identity, generation, present
 
 Records are JSON text (compressed bytes when long); beside it stands only what a query selects, orders or sums by. All
@@ -36,6 +37,7 @@ COLLECTIONS: Final = "kb_collections"
 OBJECTS: Final = "kb_objects"
 JOBS: Final = "kb_jobs"
 GENERATIONS: Final = "kb_generations"
+USAGE: Final = "kb_usage"
 
 INDEXES: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
     (OBJECTS, ("source", "object")),
@@ -58,6 +60,7 @@ UNINDEXED: Final[tuple[tuple[str, str], ...]] = (
     (OBJECTS, "generation"),
     (OBJECTS, "live"),
     (OBJECTS, "stale"),
+    (USAGE, "counts"),
 )
 """Fields to be taken out of the single-field indexes: collection and field. No query reads them so, and an index of a
 long text costs money and time with each write.

@@ -23,6 +23,7 @@ from common.domain.records import (
     object_from_json,
     to_json,
 )
+from common.domain.usage import KINDS, Count, Usage
 from common.ports import Live, Totals
 
 T = TypeVar("T")
@@ -49,6 +50,12 @@ ORDER BY created_at DESC, job_id DESC LIMIT ?4
 """
 _ALL_JOBS = _JOBS.format(state="")
 _JOBS_IN_STATE = _JOBS.format(state="AND state = ?5")
+_USAGE = "SELECT kind, calls, tokens, written FROM usage WHERE base = ?"
+_ADD_USAGE = """
+INSERT INTO usage (base, kind, calls, tokens, written) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (base, kind) DO UPDATE SET
+    calls = calls + excluded.calls, tokens = tokens + excluded.tokens, written = written + excluded.written
+"""
 _BEHIND_NOTHING = (float("inf"), "")
 
 
@@ -178,6 +185,16 @@ class SqliteCatalog:
                 (base,),
             ).fetchone()
         return Totals(*map(int, row))
+
+    def add_usage(self, base: str, spent: Usage) -> None:
+        with self._database.transaction() as connection:
+            rows = [(base, kind, count.calls, count.tokens, count.written) for kind, count in spent.items()]
+            connection.executemany(_ADD_USAGE, rows)
+
+    def usage(self, base: str) -> Usage:
+        with self._database.read() as connection:
+            rows = connection.execute(_USAGE, (base,)).fetchall()
+        return {kind: Count(*counts) for kind, *counts in rows if kind in KINDS}
 
     def void_leases(self) -> int:
         with self._database.transaction() as connection:

@@ -11,7 +11,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Final
 
-from common.adapters.sqlite.schema import APPLICATION_ID, TABLES, VERSION
+from common.adapters.sqlite.schema import APPLICATION_ID, TABLES, USAGE, VERSION
 from common.domain.errors import DataFolderError, Unavailable
 
 BUSY_SECONDS: Final = 30.0
@@ -60,6 +60,7 @@ class Database:
             raise DataFolderError(
                 f"{problems[0]} Restore it from a backup, or move it away and let the bucket be indexed again."
             )
+        self._complete()
 
     @contextmanager
     def read(self) -> Iterator[sqlite3.Connection]:
@@ -126,6 +127,15 @@ class Database:
         self._closed = True
         while self._idle:
             self._idle.pop().close()
+
+    def _complete(self) -> None:
+        """Make the table that files of an earlier day lack; others are not written to."""
+        with closing(self._open()) as connection:
+            try:
+                if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'usage'").fetchone() is None:
+                    connection.execute(USAGE)
+            except sqlite3.Error as error:
+                raise self._translated(error) from error
 
     def _borrow(self) -> sqlite3.Connection:
         if self._closed:

@@ -7,7 +7,16 @@ APPLICATION_ID: Final = 0x46494348
 
 VERSION: Final = 1
 
-TABLES: Final = """
+USAGE: Final = """
+CREATE TABLE IF NOT EXISTS usage (
+    base TEXT NOT NULL, kind TEXT NOT NULL, calls INTEGER NOT NULL, tokens INTEGER NOT NULL, written INTEGER NOT NULL,
+    PRIMARY KEY (base, kind)
+) WITHOUT ROWID;
+"""
+"""Files of version 1 may lack it: it is made where it is missing when one is opened."""
+
+TABLES: Final = f"""
+{USAGE}
 CREATE TABLE facts (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 
 CREATE TABLE epochs (base TEXT PRIMARY KEY, epoch INTEGER NOT NULL) WITHOUT ROWID;

@@ -49,6 +49,7 @@ variable "unindexed" {
     { collection = "kb_objects", field = "generation" },
     { collection = "kb_objects", field = "live" },
     { collection = "kb_objects", field = "stale" },
+    { collection = "kb_usage", field = "counts" },
   ]
 }
 
