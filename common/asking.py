@@ -5,7 +5,6 @@ Chooses nothing of the place itself, and imports nothing that a question does no
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,6 +18,7 @@ from common.identity import Authenticate, loopback_only
 from common.loading import Models
 from common.models import gate_constants
 from common.ports import AnswerCache, Catalog, Clock, Reranker, VectorIndex
+from common.release import RELEASE
 from common.settings import Settings
 from common.stages.addressing import Addressing
 from common.stages.answers import Answers
@@ -146,7 +146,7 @@ def _caches(settings: Settings, clock: Clock) -> tuple[AnswerCache, AnswerCache]
     def report(error: str) -> None:
         _log.warning("the shared cache fails", extra={"error_type": error})
 
-    far = RedisCache(connect(settings.redis_url), shared_prefix(settings.shown(), version("fichario")), ttl, report)
+    far = RedisCache(connect(settings.redis_url), shared_prefix(settings.shown(), RELEASE), ttl, report)
     return LayeredCache(near, far, ANSWERS, clock, ttl), LayeredCache(near, far, QUESTION_VECTORS, clock, ttl)
 
 

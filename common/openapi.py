@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 from pydantic import BaseModel, ConfigDict
 from pydantic.json_schema import models_json_schema
 
-from common.release import release
+from common.release import RELEASE
 
 Route = tuple[str, str]
 """Method and rule, as a router has them."""
@@ -96,7 +96,7 @@ def describe(title: str, routes: Iterable[Route], operations: Mapping[Route, Ope
         paths.setdefault(path, {})[method.lower()] = _operation(method, rule, operation, names)
     return {
         "openapi": "3.1.0",
-        "info": {"title": title, "version": release(), "description": _DESCRIPTION},
+        "info": {"title": title, "version": RELEASE, "description": _DESCRIPTION},
         "paths": paths,
         "components": {
             "schemas": definitions,

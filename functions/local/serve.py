@@ -6,7 +6,6 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from hmac import compare_digest
-from importlib.metadata import version
 from os import getpid
 from typing import Any, Final
 
@@ -14,6 +13,7 @@ from common.adapters.data_folder import Server
 from common.cli.stopping import until_signalled
 from common.domain.errors import Misconfigured
 from common.identity import Authenticate, Headers, Identity
+from common.release import RELEASE
 from common.runtime import LocalRuntime
 from common.settings import Settings
 from functions.local.app import application
@@ -69,7 +69,7 @@ def _run(asked: Serving, runtime: LocalRuntime, listening: socket.socket, key: s
     serving.start()
     watcher.start()
     address = f"http://{LOOPBACK}:{listening.getsockname()[1]}"
-    runtime.folder.announce(Server(address, getpid(), key, version("fichario")))
+    runtime.folder.announce(Server(address, getpid(), key, RELEASE))
     asked.say(f"Fichário answers at {address}; the bucket is {runtime.settings.bucket.resolve()}")
     try:
         stopping.wait()

@@ -16,7 +16,7 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from werkzeug.wrappers import Request, Response
 
 from common.boundary import MAX_JSON
-from common.release import release
+from common.release import RELEASE
 from functions.query.tools import INSTRUCTIONS, Tool, Toolbox, ToolResult
 
 BATCHING: Final = ("2024-11-05", "2025-03-26")
@@ -44,7 +44,7 @@ def server_of(tools: List, run: Run) -> Server[Any]:
     return Server(
         "fichario",
         title="Fichário",
-        version=release(),
+        version=RELEASE,
         instructions=INSTRUCTIONS,
         on_list_tools=on_list,
         on_call_tool=on_call,
