@@ -8,11 +8,10 @@ from itertools import chain, zip_longest
 from common.domain.errors import Unavailable
 from common.domain.related import MOST
 from common.domain.search import Answer, Related
+from common.stages.patience import Within
 
 Near = Callable[[str, Sequence[str], int], tuple[Related, ...]]
 """At most six documents near those sources of a base at an epoch."""
-Within = Callable[[Callable[[], Answer], float], Answer]
-"""Runs work on an answer for at most so many seconds; raises Unavailable when it takes longer."""
 
 
 @dataclass(frozen=True, slots=True)
