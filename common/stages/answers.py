@@ -9,7 +9,8 @@ from typing import Final
 from common.domain.search import Answer, Search
 from common.ports import AnswerCache
 from common.stages.caching import Epochs, SingleFlight
-from common.stages.neighbourhood import Neighbourhood, Within
+from common.stages.neighbourhood import Neighbourhood
+from common.stages.patience import Within
 from common.stages.rerank import Reordering
 from common.stages.search import Searcher
 
