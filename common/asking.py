@@ -64,6 +64,8 @@ class Asking:
     prices: Prices
     authenticate: Authenticate
     ready: Callable[[], Mapping[str, Any]]
+    searcher: Callable[[Catalog], Searcher]
+    """Answers questions over another view of the catalog, past all caches of answers."""
     close: Callable[[], None]
 
 
@@ -89,6 +91,7 @@ def asking(
         ),
         lexical=LexicalSpace(LEXICAL_VERSION, settings.kb_normalize),  # type: ignore[arg-type]  # Settings checked it
         find=models.find,
+        named=models.named,
         gate=_shipped_gate,
         spend=meter.count,
     )
@@ -102,6 +105,7 @@ def asking(
     reordering, neighbourhood = Reordering(_reranker(settings), meter.count), Neighbourhood(reading.related, within)
     answers = Answers(searcher, epochs, cache, reordering, settings.kb_deadline_seconds, within, neighbourhood)
     several = SeveralBases(answers)
+    upkeep = QuestionVectors(vector_cache, spaces, patience, lambda base, _, spent: meter.count(base, "upkeep", spent))
     pinned, surroundings = PinnedDocuments(catalog, index, searcher.candidates), Surroundings(index)
     return Asking(
         settings=settings,
@@ -119,6 +123,7 @@ def asking(
         prices=prices,
         authenticate=authenticate(settings, clock),
         ready=lambda: _readiness(models, catalog, index, vectors),
+        searcher=lambda over: Searcher(over, index, spaces, Candidates(over, index, EpochMemory()), upkeep),
         close=lambda: _close(meter, close),
     )
 

@@ -18,8 +18,9 @@ from common.bootstrap_query import cloud_side, open_database, open_firestore, pr
 from common.domain.errors import Misconfigured
 from common.domain.notifications import write_notification
 from common.domain.objects import ObjectChange
+from common.domain.reindex import Order
 from common.loading import Models, WorkerParser
-from common.ports import Clock, Embedder, Message, Parser
+from common.ports import Clock, Embedder, Message, Parser, Queue
 from common.runtime import Bucket, LocalRuntime, Runtime, Work, unusable, working
 from common.settings import Settings
 
@@ -100,6 +101,7 @@ def local_runtime(
     # The lock proves that whoever held a lease or a message is dead.
     catalog.void_leases()
     queue.revive(settings.kb_topic_events)
+    queue.revive(settings.kb_topic_reindex)
     reader = WorkerParser(settings.kb_ocr)
 
     def close() -> None:
@@ -113,7 +115,7 @@ def local_runtime(
     side = asking(settings, clock, catalog, index, models, close)
     uploads = SignedPuts(clock)
     bucket = Bucket(store, LOCAL_BUCKET, announce, lambda: list(scan.scan().foreign), uploads.sign)
-    work = working(side, bucket, Work(parser or reader, stopping, step))
+    work = working(side, bucket, Work(parser or reader, stopping, step), _orders(queue, settings))
     return LocalRuntime(**_fields(side), **work, queue=queue, scan=scan, folder=folder, uploads=uploads)
 
 
@@ -146,8 +148,19 @@ def cloud_runtime(
     else:
         store = _gcs(settings, side.clock)
     bucket = Bucket(store, name, announce, lambda: list(store.foreign()), store.signed_upload)
-    work = working(side, bucket, Work(parser or WorkerParser(settings.kb_ocr), stopping, step))
+    work = working(
+        side, bucket, Work(parser or WorkerParser(settings.kb_ocr), stopping, step), _orders(queue, settings)
+    )
     return Runtime(**_fields(side), **work)
+
+
+def _orders(queue: Queue, settings: Settings) -> Callable[[Order], None]:
+    """Publishes what is to be done for a migration."""
+
+    def send(order: Order) -> None:
+        queue.publish(settings.kb_topic_reindex, Message(order.as_json()))
+
+    return send
 
 
 def _gcs(settings: Settings, clock: Clock) -> "GcsObjectStore":

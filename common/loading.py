@@ -30,6 +30,10 @@ class Models:
         """The embedder of new bases. Raises ModelMissing or ModelFilesDiffer."""
         return self.given or self._load(model_folder(self.parent, self.name))
 
+    def named(self, name: str) -> Embedder:
+        """The embedder of that name. Raises ModelMissing or ModelFilesDiffer."""
+        return self._load(model_folder(self.parent, name))
+
     def find(self, space: EmbeddingSpace) -> Embedder:
         """The embedder of exactly this space. Raises ModelMissing, saying what stands in its place."""
         if self.given is not None and self.given.space == space:

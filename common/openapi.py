@@ -28,6 +28,7 @@ PATH_NAMES: Final[Mapping[str, Schema]] = {
     "base": {"type": "string", "pattern": "^[a-z0-9][a-z0-9_-]{0,62}$"},
     "source": {"type": "string", "minLength": 1, "maxLength": 1200, "description": "With `/` as `%2F` or as it is."},
     "job_id": {"type": "string", "minLength": 1},
+    "reindex_id": {"type": "string", "minLength": 1, "description": "`last` is the last one of the base."},
     "token": {"type": "string", "minLength": 1},
 }
 """What may stand in a path, by its name there."""

@@ -7,14 +7,20 @@ from typing import TYPE_CHECKING, Any
 from common.asking import MEGABYTE, Asking, authenticate
 from common.domain.errors import Misconfigured
 from common.domain.objects import ObjectChange, ObjectRef
+from common.domain.reindex import Order
 from common.domain.uploads import SignedUpload
 from common.ports import Catalog, Clock, ObjectStore, Parser, PullQueue
 from common.settings import Settings
+from common.stages.comparing import Comparing
 from common.stages.fit import GateFit
 from common.stages.ingest import IngestPorts
 from common.stages.manage import Manage
+from common.stages.migrating import Migrating
+from common.stages.planning import Planning
 from common.stages.quota import Quota
+from common.stages.rebuild import Rebuild
 from common.stages.reconcile import Reconcile
+from common.stages.reindex import Reindexing
 from common.stages.writeback import Callee, Notifier, WriteBack
 
 if TYPE_CHECKING:
@@ -32,6 +38,8 @@ class Runtime(Asking):
     reconcile: Reconcile
     gate_fit: GateFit
     ingest: IngestPorts
+    reindexing: Reindexing
+    migrating: Migrating
     bucket: str
 
 
@@ -67,12 +75,14 @@ class Work:
     step: Callable[[str], None] = lambda _: None
 
 
-def working(side: Asking, bucket: Bucket, work: Work) -> dict[str, Any]:
-    """The fields that a Runtime has beyond the query side `side`."""
+def working(side: Asking, bucket: Bucket, work: Work, send: Callable[[Order], None]) -> dict[str, Any]:
+    """The fields that a Runtime has beyond the query side `side`; `send` publishes the orders of migrations."""
     settings, catalog, index, clock, spaces = side.settings, side.catalog, side.index, side.clock, side.spaces
     write_back = _write_back(settings, catalog, clock)
     quota = Quota(catalog, settings.kb_max_base_mb * MEGABYTE, settings.kb_max_documents)
     file_limit = settings.kb_max_file_mb * MEGABYTE
+    gate_fit = GateFit(catalog, index, spaces, side.meter.count)
+    reindexing = _reindexing(side, send)
     return {
         "store": bucket.store,
         "manage": Manage(bucket.store, catalog, spaces, clock, bucket.announce, bucket.sign, quota, file_limit),
@@ -84,8 +94,11 @@ def working(side: Asking, bucket: Bucket, work: Work) -> dict[str, Any]:
             bucket.announce,
             bucket.foreign,
             write_back.repair if write_back else lambda _: None,
+            reindexing.resume,
         ),
-        "gate_fit": GateFit(catalog, index, spaces, side.meter.count),
+        "gate_fit": gate_fit,
+        "reindexing": reindexing,
+        "migrating": _migrating(side, reindexing, gate_fit, work, send),
         "ingest": IngestPorts(
             bucket.store,
             catalog,
@@ -102,9 +115,27 @@ def working(side: Asking, bucket: Bucket, work: Work) -> dict[str, Any]:
             work.step,
             write_back.after if write_back else lambda _: None,
             side.meter.count,
+            reindexing.again,
         ),
         "bucket": bucket.name,
     }
+
+
+def _reindexing(side: Asking, send: Callable[[Order], None]) -> Reindexing:
+    catalog, index, settings = side.catalog, side.index, side.settings
+    planning = Planning(catalog, index, side.prices, side.meter.count)
+    grace = settings.kb_reindex_grace_hours * 3600
+    return Reindexing(catalog, index, side.spaces, side.clock, planning, send, settings.kb_reindex_tolerance, grace)
+
+
+def _migrating(
+    side: Asking, reindexing: Reindexing, gate_fit: GateFit, work: Work, send: Callable[[Order], None]
+) -> Migrating:
+    catalog, index, spaces, clock = side.catalog, side.index, side.spaces, side.clock
+    slices = side.settings.kb_slice_seconds
+    rebuild = Rebuild(catalog, index, spaces, clock, slices, work.stopping, work.step, side.meter.count)
+    comparing = Comparing(catalog, index, side.searcher)
+    return Migrating(catalog, index, spaces, clock, reindexing, rebuild, gate_fit, comparing, send, work.step)
 
 
 def unusable(settings: Settings, clock: Clock) -> list[str]:

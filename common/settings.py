@@ -76,6 +76,7 @@ def _whole(low: int, high: int = 2**31) -> Callable[[str], int]:
 _seconds: Final = _bounded(float, 0.0, float_info.max, "is a number of seconds, 0 or more")
 _deadline: Final = _bounded(float, 0.1, 600.0, "is a number of seconds from 0.1 to 600")
 _price: Final = _bounded(float, 0.0, float_info.max, "is a number of dollars, 0 or more")
+_share: Final = _bounded(float, 0.0, 1.0, "is a share from 0 to 1")
 _cosine: Final = _bounded(float, -1.0, 1.0, "is auto, off or a number from -1 to 1")
 
 
@@ -192,6 +193,10 @@ class Settings:
     kb_firestore_database: str = _setting("(default)", says="its Firestore database")
     kb_topic_events: str = _setting("kb-events", says="topic of the bucket's notifications")
     kb_topic_reindex: str = _setting("kb-reindex", says="topic of reindex commands")
+    kb_reindex_tolerance: float = _setting(
+        0.03, _share, "the share of questions by which a new collection may be worse"
+    )
+    kb_reindex_grace_hours: float = _setting(72.0, _seconds, "hours an old collection is kept behind a switch")
     kb_log_level: str = _setting("INFO", _one_of("DEBUG", "INFO", "WARNING", "ERROR"), "what is logged")
 
     @property

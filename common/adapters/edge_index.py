@@ -39,6 +39,8 @@ class EdgeIndex:
     Raises DataFolderError for a damaged folder.
     """
 
+    outside = False
+
     def __init__(self, folder: Path, *, remembered: int = 50_000) -> None:
         self._folder = folder
         self._remembered = remembered
@@ -72,6 +74,12 @@ class EdgeIndex:
     def collections(self, base: str) -> Sequence[str]:
         with self._lock:
             return sorted(name for name, meta in self._metas.items() if meta.base == base)
+
+    def set_alias(self, base: str, collection: str) -> None:
+        """Nobody else reads this folder."""
+
+    def alias(self, base: str) -> str | None:  # noqa: ARG002 - the port's
+        return None
 
     def upsert(self, base: str, collection: str, points: Sequence[Point]) -> None:
         shard = self._shard(base, collection)

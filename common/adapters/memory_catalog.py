@@ -129,6 +129,12 @@ class MemoryCatalog:
         ]
         return wanted[: limit or None]
 
+    def documents_of(self, ref: ObjectRef, generation: int) -> Sequence[DocumentRecord]:
+        self._check()
+        with self._lock:
+            texts = [text for key, text in self._documents.items() if key[:2] == (ref, generation)]
+        return sorted((document_from_json(json.loads(text)) for text in texts), key=lambda each: each.source)
+
     def documents_named(self, base: str, name: str) -> Sequence[DocumentRecord]:
         return [each for each in self._listed(base) if name and name in _names(each)]
 
@@ -172,9 +178,9 @@ class MemoryCatalog:
         self._check()
         with self._lock:
             records = [object_from_json(json.loads(text)) for text in self._objects.values()]
-            leased = [record for record in records if record.lease is not None]
+            leased = [record for record in records if record.leased]
             for record in leased:
-                _put(self._objects, record.ref, replace(record, lease=None))
+                _put(self._objects, record.ref, replace(record, lease=None, rebuilding=None))
         return len(leased)
 
     def _check(self) -> None:

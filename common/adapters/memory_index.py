@@ -42,7 +42,10 @@ class _Stored:
 class MemoryIndex:
     """VectorIndex (see the port) that scores every point, one call at a time."""
 
+    outside = True
+
     def __init__(self) -> None:
+        self._aliases: dict[str, str] = {}
         self._lock = threading.RLock()
         self._collections: dict[str, _Stored] = {}
 
@@ -59,10 +62,19 @@ class MemoryIndex:
             if collection in self._collections:
                 self._of(base, collection)
                 del self._collections[collection]
+                self._aliases = {of: name for of, name in self._aliases.items() if name != collection}
 
     def collections(self, base: str) -> Sequence[str]:
         with self._lock:
             return sorted(name for name, stored in self._collections.items() if stored.base == base)
+
+    def set_alias(self, base: str, collection: str) -> None:
+        with self._lock:
+            self._of(base, collection)
+            self._aliases[base] = collection
+
+    def alias(self, base: str) -> str | None:
+        return self._aliases.get(base)
 
     def upsert(self, base: str, collection: str, points: Sequence[Point]) -> None:
         with self._lock:

@@ -79,6 +79,8 @@ class QdrantIndex:
     underscores and a fingerprint. Also Misconfigured where the server refuses the key.
     """
 
+    outside = True
+
     def __init__(
         self,
         client: QdrantClient,
@@ -124,7 +126,6 @@ class QdrantIndex:
         return sorted(name for name in names if self._owns(base, name))
 
     def set_alias(self, base: str, collection: str) -> None:
-        """Let the base's alias name this collection, in one atomic update."""
         self._check_owner(base, collection)
         alias = self._alias_of(base)
         forget = models.DeleteAliasOperation(delete_alias=models.DeleteAlias(alias_name=alias))

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import click
 
-from common.cli import ask, change, material, models, read, reconcile, usage
+from common.cli import ask, change, material, models, read, reconcile, reindex, usage
 from common.cli.api import Connect
 from common.cli.output import Context, Options
 from common.domain.errors import FicharioError, Misconfigured
@@ -86,4 +86,10 @@ def build(connect: Connect, more: Sequence[click.Command] = ()) -> click.Group:
         """Model folders: list, prepare, verify."""
 
     models.add_to(model_group)
+
+    @fichario.group(name="reindex", cls=Group)
+    def reindex_group() -> None:
+        """Move bases to another model, chunking or tokenizer without one wrong answer."""
+
+    reindex.add_to(reindex_group)
     return fichario

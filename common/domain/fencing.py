@@ -3,13 +3,22 @@
 Each function takes the held as they are stored and answers the ones to store; `Catalog.transact` runs it.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, Literal
 
-from common.domain.codes import FailureCode, JobState
 from common.domain.objects import ObjectChange
-from common.domain.records import Decision, DocumentRecord, Held, JobRecord, Lease, ObjectRecord, capped, touched
+from common.domain.outcomes import Result
+from common.domain.rebuilding import unready
+from common.domain.records import (
+    Decision,
+    Held,
+    JobRecord,
+    Lease,
+    ObjectRecord,
+    Pending,
+    capped,
+    touched,
+)
 
 LEASE_SECONDS: Final = 60.0
 PAST: Final = "Another version of the file took its place."
@@ -27,26 +36,6 @@ Verdict = Literal[
     "rewrite",
     "continued",
 ]
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """What the work on one generation came to, as its job will say it, and the few documents to store with it."""
-
-    state: JobState
-    code: FailureCode | None = None
-    reason: str = ""
-    next_step: str = ""
-    documents: int = 0
-    passages: int = 0
-    new_passages: int = 0
-    tokens_in_source: int = 0
-    tokens_embedded: int = 0
-    embedded_tokens: int = 0
-    size: int = 0
-    timings_ms: Mapping[str, float] | None = None
-    warnings: tuple[str, ...] = ()
-    rows: tuple[DocumentRecord, ...] = ()
 
 
 def enqueue(held: Held, change: ObjectChange, now: float) -> Decision[Verdict]:
@@ -132,8 +121,9 @@ def publish(held: Held, token: str, wrote: tuple[str, ...], result: Result, now:
         return Decision("lease_lost", held)
     if known.tombstone >= job.generation or known.newest > job.generation:
         return supersede(held, token, now)
-    wanted = held.base.writes_to if held.base else ()
-    if not set(wanted) <= set(wrote):
+    wanted = held.base.writes_to if held.base else wrote
+    lacking = {name: Pending(reason) for name, reason in result.pending.items() if name in wanted}
+    if not set(wanted) <= {*wrote, *lacking} or (held.base and held.base.live in lacking):
         return Decision("rewrite", held)
     answering = touched(
         known,
@@ -144,14 +134,18 @@ def publish(held: Held, token: str, wrote: tuple[str, ...], result: Result, now:
         state=result.state,
         code=result.code,
         reason=result.reason,
-        holds={**known.holds, **dict.fromkeys(wrote, job.generation)},
+        holds={name: job.generation for name in wrote if name in wanted},
+        pending=lacking,
+        counts=result.counts,
         documents=result.documents,
         passages=result.passages,
         tokens=result.tokens_in_source,
         size=result.size,
     )
     ended = replace(_ended(job, result, now), replaced=known.live is not None)
-    return Decision("published", replace(held, object=answering, job=ended), raise_epoch=True, documents=result.rows)
+    base = unready(held.base, now) if lacking and result.passages else held.base
+    published = Held(base, answering, ended)
+    return Decision("published", published, raise_epoch=True, documents=result.rows)
 
 
 def fail(held: Held, token: str, result: Result, now: float) -> Decision[Verdict]:
@@ -196,6 +190,8 @@ def remove(held: Held, token: str, now: float) -> Decision[Verdict]:
         tombstone=max(known.tombstone, generation),
         removed_at=now,
         holds={},
+        pending={},
+        counts={},
         documents=0,
         passages=0,
         tokens=0,

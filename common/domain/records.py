@@ -7,7 +7,8 @@ from typing import Any, Generic, TypeVar
 from common.domain.codes import TERMINAL, FailureCode, JobState
 from common.domain.documents import JsonValue, LinkKind
 from common.domain.objects import ObjectRef
-from common.domain.space import Chunking, EmbeddingSpace, LexicalSpace, VectorSpace
+from common.domain.reindex import Reindex, reindex_from_json
+from common.domain.space import VectorSpace, space_from_json
 
 T = TypeVar("T")
 WARNINGS_KEPT = 50
@@ -28,8 +29,8 @@ class Gate:
 
 @dataclass(frozen=True, slots=True)
 class BaseRecord:
-    """One tenant. `live` answers, `writes_to` is what ingest fills; both change together with `gates` in one write.
-    `reconciled_at` is when a run over all bases last came to it.
+    """One tenant. `live` answers, `writes_to` is what ingest fills; both change together with `gates` and the last
+    migration (`reindex`) in one write. `reconciled_at` is when a run over all bases last came to it.
     """
 
     base: str
@@ -40,6 +41,7 @@ class BaseRecord:
     written_back: str = ""
     reconciled_at: float = 0.0
     created_at: float = 0.0
+    reindex: Reindex | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +65,38 @@ class Lease:
 
 
 @dataclass(frozen=True, slots=True)
+class Counts:
+    """What an object or a document comes to in one collection: how it is cut and counted is the vector space's."""
+
+    passages: int
+    tokens_in_source: int
+    tokens_embedded: int
+
+    def __add__(self, other: "Counts") -> "Counts":
+        return Counts(
+            self.passages + other.passages,
+            self.tokens_in_source + other.tokens_in_source,
+            self.tokens_embedded + other.tokens_embedded,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """Why a collection lacks what answers, and how often it was tried."""
+
+    reason: str
+    attempts: int = 1
+
+
+@dataclass(frozen=True, slots=True)
 class ObjectRecord:
     """One object of the bucket as the index knows it.
 
     `newest` is the newest generation ever begun, `state`, `code` and `reason` its outcome; `live` is the generation
     that answers (None: nothing does); `tombstone` the newest generation known to be removed; `holds` says which
-    generation each collection carries. Counts are those of `live`.
+    generation each collection carries, `pending` why one does not carry `live`. Counts are those of `live` in the
+    collection that answered when it was published; `counts` has those of others. `rebuilding` is the lease of whoever
+    brings it into another collection: it holds up no upload.
     """
 
     ref: ObjectRef
@@ -87,6 +115,22 @@ class ObjectRecord:
     tokens: int = 0
     size: int = 0
     updated_at: float = 0.0
+    pending: Mapping[str, Pending] = field(default_factory=dict)
+    counts: Mapping[str, Counts] = field(default_factory=dict)
+    rebuilding: Lease | None = None
+
+    def carried_by(self, collection: str) -> bool:
+        """Whether that collection has all that answers of this object."""
+        return self.live is None or not self.passages or self.holds.get(collection) == self.live
+
+    def passages_in(self, collection: str) -> int:
+        known = self.counts.get(collection)
+        return known.passages if known else self.passages
+
+    @property
+    def leased(self) -> bool:
+        """Whether somebody works on it, or did when the process died."""
+        return self.lease is not None or self.rebuilding is not None
 
     @property
     def stale(self) -> bool:
@@ -120,6 +164,21 @@ class DocumentRecord:
     links: tuple[tuple[str, str, int, LinkKind], ...] = ()
     warnings: tuple[str, ...] = ()
     updated_at: float = 0.0
+    counts: Mapping[str, Counts] = field(default_factory=dict)
+
+    def within(self, collection: str) -> "DocumentRecord":
+        """The document as it stands in that collection."""
+        known = self.counts.get(collection)
+        return replace(self, **asdict(known)) if known else self
+
+    def also_within(self, live: str, collection: str, counts: Counts) -> "DocumentRecord":
+        """The document with what it comes to in one more collection; `live` is the one that answers now."""
+        now = self.within(live)
+        return replace(now, counts={live: now.own_counts, collection: counts})
+
+    @property
+    def own_counts(self) -> Counts:
+        return Counts(self.passages, self.tokens_in_source, self.tokens_embedded)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,31 +255,37 @@ def to_json(record: Any) -> dict[str, Any]:  # noqa: ANN401 - any record of this
 
 def base_from_json(data: Mapping[str, Any]) -> BaseRecord:
     gates = {name: Gate(**gate) for name, gate in data["gates"].items()}
-    return BaseRecord(**{**data, "writes_to": tuple(data["writes_to"]), "gates": gates})
+    reindex = reindex_from_json(data["reindex"]) if data.get("reindex") else None
+    return BaseRecord(**{**data, "writes_to": tuple(data["writes_to"]), "gates": gates, "reindex": reindex})
 
 
 def collection_from_json(data: Mapping[str, Any]) -> CollectionRecord:
-    space = data["space"]
     return CollectionRecord(
         **{
             **data,
-            "space": VectorSpace(
-                EmbeddingSpace(**space["embedding"]), Chunking(**space["chunking"]), LexicalSpace(**space["lexical"])
-            ),
+            "space": space_from_json(data["space"]),
             "canaries": tuple((text, tuple(vector)) for text, vector in data["canaries"]),
         }
     )
 
 
 def object_from_json(data: Mapping[str, Any]) -> ObjectRecord:
-    lease = Lease(**data["lease"]) if data["lease"] else None
-    return ObjectRecord(**{**data, "ref": ObjectRef(**data["ref"]), "lease": lease})
+    leases = {name: Lease(**data[name]) if data.get(name) else None for name in ("lease", "rebuilding")}
+    pending = {name: Pending(**each) for name, each in data.get("pending", {}).items()}
+    return ObjectRecord(
+        **{**data, **leases, "ref": ObjectRef(**data["ref"]), "pending": pending, "counts": _counts(data)}
+    )
 
 
 def document_from_json(data: Mapping[str, Any]) -> DocumentRecord:
     tuples = ("keywords", "aliases", "tags", "headings", "warnings")
     links = tuple(tuple(link) for link in data["links"])
-    return DocumentRecord(**{**data, **{name: tuple(data[name]) for name in tuples}, "links": links})
+    named = {name: tuple(data[name]) for name in tuples}
+    return DocumentRecord(**{**data, **named, "links": links, "counts": _counts(data)})
+
+
+def _counts(data: Mapping[str, Any]) -> dict[str, Counts]:
+    return {name: Counts(**each) for name, each in data.get("counts", {}).items()}
 
 
 def job_from_json(data: Mapping[str, Any]) -> JobRecord:

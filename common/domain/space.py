@@ -1,8 +1,9 @@
 """Vector spaces: what makes two vectors comparable, its fingerprint, and the collection named by it."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from common.domain.objects import digest
 
@@ -56,6 +57,13 @@ class VectorSpace:
     def fingerprint(self) -> str:
         """12 hex digits over every field, in a canonical form."""
         return digest("space", json.dumps(asdict(self), sort_keys=True, ensure_ascii=True))[:FINGERPRINT_DIGITS]
+
+
+def space_from_json(data: Mapping[str, Any]) -> VectorSpace:
+    """What `asdict` made of a space."""
+    return VectorSpace(
+        EmbeddingSpace(**data["embedding"]), Chunking(**data["chunking"]), LexicalSpace(**data["lexical"])
+    )
 
 
 def collection_name(alias: str, fingerprint: str) -> str:

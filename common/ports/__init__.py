@@ -124,6 +124,9 @@ class Catalog(Protocol):
     ) -> Sequence[DocumentRecord]:
         """Live documents whose source starts with `prefix`, by (source, object), behind that pair; limit 0 is all."""
 
+    def documents_of(self, ref: ObjectRef, generation: int) -> Sequence[DocumentRecord]:
+        """The documents stored with that generation of one object by source, whether or not it is live."""
+
     def documents_named(self, base: str, name: str) -> Sequence[DocumentRecord]:
         """Live documents whose source, document id, external id or source without extension is `name`."""
 
@@ -176,6 +179,15 @@ class VectorIndex(Protocol):
         """Remove it with all its points. Repeatable."""
 
     def collections(self, base: str) -> Sequence[str]: ...
+
+    outside: bool
+    """Whether others read the collections by the base's alias."""
+
+    def set_alias(self, base: str, collection: str) -> None:
+        """Let the base's alias name this collection, in one atomic update; a no-op where nobody reads from outside."""
+
+    def alias(self, base: str) -> str | None:
+        """The collection that the base's alias names, None when there is no such alias."""
 
     def upsert(self, base: str, collection: str, points: Sequence[Point]) -> None:
         """Write points, durable on return. Raises, and stores none of them, DocumentError for one that no request can

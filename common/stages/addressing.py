@@ -55,7 +55,8 @@ class Addressing:
         return any(record.source == source for record in self.catalog.documents_named(view.base, source))
 
     def _named(self, view: View, name: str) -> Sequence[DocumentRecord]:
-        return meant(name, self.catalog.documents_named(view.base, name))
+        found = meant(name, self.catalog.documents_named(view.base, name))
+        return [record.within(view.collection.name) for record in found]
 
     def _holding(self, view: View, passage: str) -> Addressed:
         """The document that holds a passage of its live generation."""

@@ -105,7 +105,9 @@ class Library:
     def _read(self, base: str, epoch: int) -> Contents:
         # The catalog lists all documents as of one moment; the epoch behind it tells whether that was this epoch's.
         known = self._shelf.get(base)
-        contents = Contents(self.catalog.documents(base), known[1] if known else None)
+        live = (record.live or "") if (record := self.catalog.base(base)) else ""
+        listed = [document.within(live) for document in self.catalog.documents(base)]
+        contents = Contents(listed, known[1] if known else None)
         if self.catalog.epoch(base) == epoch:
             self._put(base, epoch, contents)
         return contents

@@ -1,21 +1,21 @@
 """Passages into collections: cut, embed what is new, write. Nothing written here is seen before the publish."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, ParamSpec, TypeVar
 
 from common.domain.chunking import ChunkSettings, chunk
 from common.domain.coverage import coverage
 from common.domain.documents import JsonValue, Parsed
-from common.domain.errors import EmbeddingInvalid
+from common.domain.errors import DocumentError, EmbeddingInvalid, Misconfigured, Unavailable
 from common.domain.index import Point
 from common.domain.objects import ObjectChange
-from common.domain.records import DocumentRecord
+from common.domain.records import Counts, DocumentRecord
 from common.domain.usage import Count, Spend, uncounted
 from common.ports import Catalog, Clock, VectorIndex
 from common.stages.points import Draft, document_record, drafts
-from common.stages.spaces import Target
+from common.stages.spaces import Target, Writing
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -30,6 +30,19 @@ class Filled:
 
     documents: tuple[DocumentRecord, ...]
     warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FilledAll:
+    """What all collections of a base got: the documents as the one that answers has them, what they come to in each of
+    the others (`counts`), which were written, and why the rest was not.
+    """
+
+    documents: tuple[DocumentRecord, ...]
+    warnings: tuple[str, ...]
+    wrote: tuple[str, ...]
+    counts: Mapping[str, Counts]
+    lacking: Mapping[str, str]
 
 
 @dataclass(slots=True)
@@ -48,6 +61,8 @@ class Filling:
     end_slice: Callable[[int, int], None]
     step: Callable[[str], None]
     spend: Spend = uncounted
+    before: int = 0
+    """Passages that earlier collections of the same attempt took: progress counts on from there."""
     new_passages: int = 0
     embedded_tokens: int = 0
     timings_ms: dict[str, float] = field(default_factory=dict)
@@ -64,11 +79,29 @@ class Filling:
         finally:
             self.took(name, since)
 
+    def fill_all(self, parsed: Parsed, writing: Writing) -> FilledAll:
+        """Write every passage into every collection. Only what hinders the one that answers is raised: the failure of
+        another holds up nobody (RULES 19).
+        """
+        filled: dict[str, Filled] = {}
+        lacking = dict(writing.lacking)
+        self.before = 0
+        for target in writing.targets:
+            try:
+                filled[target.collection] = self.fill(parsed, target)
+            except (DocumentError, Unavailable, Misconfigured) as error:
+                if not filled:
+                    raise
+                lacking[target.collection] = str(error)
+        first = next(iter(filled.values()))
+        documents = _with_counts(filled)
+        return FilledAll(documents, first.warnings, tuple(filled), sums_by_collection(documents), lacking)
+
     def fill(self, parsed: Parsed, target: Target) -> Filled:
         """Write every passage of the object into one collection; nobody sees it before the publish."""
         since = time.perf_counter()
         ref, generation = self.change.ref, self.change.generation
-        settings = _settings(target)
+        settings = chunk_settings(target)
         made: list[Draft] = []
         listed = []
         for document in parsed.documents:
@@ -78,20 +111,22 @@ class Filling:
             listed.append(document_record(document, passages, covered, ref, generation, self.clock.now()))
         self.took("chunk", since)
         self.step("chunk")
-        self._write(made, target)
+        self.write(made, target)
         return Filled(tuple(listed), tuple(w for record in listed for w in record.warnings))
 
-    def _write(self, made: list[Draft], target: Target) -> None:
+    def write(self, made: list[Draft], target: Target, vectors_known: Mapping[str, Vector] | None = None) -> None:
+        """Write the drafts that are not there yet. `vectors_known` are of this vector space, by passage identity."""
         vectors, stored = self._known(target) if made else ({}, {})
+        vectors = {**(vectors_known or {}), **vectors}
         missing = [d for d in made if stored.get(d.id) != d.payload]
         done = len(made) - len(missing)
         for start in range(0, len(missing), BATCH):
             batch = missing[start : start + BATCH]
             if start:
-                self.end_slice(done, len(made))
+                self.end_slice(self.before + done, self.before + len(made))
             self._embed([d for d in batch if d.identity not in vectors], vectors, target)
             since = time.perf_counter()
-            self.keep_lease(done, len(made))
+            self.keep_lease(self.before + done, self.before + len(made))
             points = [Point(d.id, vectors.get(d.identity), d.lexical, d.payload) for d in batch]
             try:
                 self.index.upsert(self.change.ref.base, target.collection, points)
@@ -101,8 +136,9 @@ class Filling:
             self.took("write", since)
             self.step("upsert")
         since = time.perf_counter()
-        self.keep_lease(done, len(made))
+        self.keep_lease(self.before + done, self.before + len(made))
         self.index.flush()
+        self.before += len(made)
         self.took("write", since)
 
     def _known(self, target: Target) -> tuple[dict[str, Vector], dict[str, Mapping[str, JsonValue]]]:
@@ -150,7 +186,28 @@ def _named(draft: Draft) -> EmbeddingInvalid:
     return EmbeddingInvalid(int(str(draft.payload["ordinal"])), "the model gave no direction for its text")
 
 
-def _settings(target: Target) -> ChunkSettings:
+def chunk_settings(target: Target) -> ChunkSettings:
+    """How documents are cut for that collection."""
     cut, embedder = target.space.chunking, target.embedder
     reserved = embedder.special_tokens + embedder.passage_prefix_tokens
     return ChunkSettings(cut.tokens, cut.overlap, cut.window, reserved, cut.version)
+
+
+def _with_counts(filled: Mapping[str, Filled]) -> tuple[DocumentRecord, ...]:
+    """The documents as the first collection has them, with what they come to in the others."""
+    (live, first), *others = filled.items()
+    documents = first.documents
+    for name, other in others:
+        documents = tuple(
+            mine.also_within(live, name, its.own_counts) for mine, its in zip(documents, other.documents, strict=True)
+        )
+    return documents
+
+
+def sums_by_collection(documents: Iterable[DocumentRecord]) -> dict[str, Counts]:
+    """What the documents come to together in each collection that they were counted in by name."""
+    sums: dict[str, Counts] = {}
+    for document in documents:
+        for name, own in document.counts.items():
+            sums[name] = sums.get(name, Counts(0, 0, 0)) + own
+    return sums

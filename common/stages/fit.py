@@ -6,7 +6,7 @@ from typing import Any
 
 from common.domain.calibration import needs_refit
 from common.domain.errors import Refused
-from common.domain.records import BaseRecord, Gate
+from common.domain.records import BaseRecord, CollectionRecord, Gate
 from common.domain.synthetic import SourcePassage
 from common.domain.usage import Count, Spend, uncounted
 from common.ports import Catalog, Embedder, VectorIndex
@@ -50,15 +50,26 @@ class GateFit:
         if embedder is None:
             raise Refused(409, "NO_MODEL", f"The gate cannot be fitted: {warning}.")
         prior = self.spaces.gate(collection.space.embedding)
-        stored = self._passages(base, collection.name)
-        counted = _Counting(embedder)
-        gate = calibrate(stored, counted, collection.space.lexical.mode, prior)
-        if counted.spent.calls:
-            self.spend(base, "upkeep", counted.spent)
-        gate = replace(gate, passages=len(stored.passages))
+        gate = self._fitted(collection, embedder, prior)
         self._store(base, collection.name, gate)
         self.index.optimise(base, collection.name)
         return gate
+
+    def fit(self, base: str, collection: str) -> Gate:
+        """The gate of a collection that does not answer yet, which is compacted too. Raises ModelMissing."""
+        stored = self.spaces.stored(base, collection)
+        embedder = self.spaces.find(stored.space.embedding)
+        gate = self._fitted(stored, embedder, self.spaces.gate(stored.space.embedding))
+        self.index.optimise(base, collection)
+        return gate
+
+    def _fitted(self, collection: CollectionRecord, embedder: Embedder, prior: Gate) -> Gate:
+        stored = self._passages(collection.base, collection.name)
+        counted = _Counting(embedder)
+        gate = calibrate(stored, counted, collection.space.lexical.mode, prior)
+        if counted.spent.calls:
+            self.spend(collection.base, "upkeep", counted.spent)
+        return replace(gate, passages=len(stored.passages))
 
     def _passages(self, base: str, collection: str) -> CalibrationBase:
         import numpy as np  # noqa: PLC0415 - only a calibration pays for it

@@ -6,7 +6,7 @@ nobody, writes after it are repeated. `step` names each boundary as it is passed
 
 import time
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final, NoReturn
 
@@ -22,14 +22,14 @@ from common.domain.errors import (
     Superseded,
     Transient,
 )
-from common.domain.fencing import Result, Verdict
-from common.domain.objects import ObjectChange, ignored_name
-from common.domain.outcomes import outcome
-from common.domain.records import Decision, DocumentRecord, Held, JobRecord, touched
+from common.domain.fencing import Verdict
+from common.domain.objects import ObjectChange, ObjectRef, ignored_name
+from common.domain.outcomes import Result, outcome, skipped
+from common.domain.records import Decision, DocumentRecord, Held
 from common.domain.usage import Spend, uncounted
 from common.domain.writeback import Told, told_of
 from common.ports import Catalog, Clock, ObjectStore, Parser, VectorIndex
-from common.stages.filling import Filling
+from common.stages.filling import FilledAll, Filling
 from common.stages.quota import Quota
 from common.stages.shared_ids import shared_id_warnings
 from common.stages.spaces import Spaces
@@ -42,7 +42,9 @@ PROGRESS_SECONDS: Final = 1.0
 
 @dataclass(frozen=True, slots=True)
 class IngestPorts:
-    """All that ingest needs; `file_limit` in bytes, 0 for none. `stopping` asks for a checkpoint as soon as can be."""
+    """All that ingest needs; `file_limit` in bytes, 0 for none. `stopping` asks for a checkpoint as soon as can be;
+    `lagging` is told of an object that a base's new collection lacks.
+    """
 
     store: ObjectStore
     catalog: Catalog
@@ -59,6 +61,7 @@ class IngestPorts:
     step: Callable[[str], None] = lambda _: None
     notify: Callable[[ObjectChange], Told | None] = lambda _: None
     spend: Spend = uncounted
+    lagging: Callable[[ObjectRef], None] = lambda _: None
 
 
 def ingest(change: ObjectChange, ports: IngestPorts) -> Verdict | None:
@@ -77,16 +80,8 @@ def ingest(change: ObjectChange, ports: IngestPorts) -> Verdict | None:
 
 def _skip(change: ObjectChange, ports: IngestPorts, reason: str) -> Verdict:
     def decide(held: Held) -> Decision[Verdict]:
-        job = JobRecord(change.job_id, change.ref, change.generation, created_at=ports.clock.now())
-        skipped = replace(
-            touched(job, job.created_at, state="skipped"),
-            code="UNSUPPORTED",
-            reason=f"Not indexed: {reason}.",
-            next_step="Nothing to do.",
-            swept=True,
-            notified=True,
-        )
-        return Decision("already_done" if held.job else "published", replace(held, job=held.job or skipped))
+        job = skipped(change, reason, ports.clock.now())
+        return Decision("already_done" if held.job else "published", replace(held, job=held.job or job))
 
     return ports.catalog.transact(change.ref, change.job_id, decide)
 
@@ -166,13 +161,14 @@ class _Attempt:
         parsed = self._parse(data)
         self.ports.quota.check_documents(self.change.ref, len(parsed.documents))
         for _ in range(3):
-            targets = self.filling.timed("write", self.ports.spaces.writing, self.change.ref.base)
-            filled = [self.filling.fill(parsed, target) for target in targets]
-            documents = filled[0].documents
-            warnings = (*parsed.warnings, *filled[0].warnings, *self.filling.timed("write", self._list, documents))
+            writing = self.filling.timed("write", self.ports.spaces.writing, self.change.ref.base)
+            filled = self.filling.fill_all(parsed, writing)
+            listed = self.filling.timed("write", self._list, filled.documents)
             self.ports.step("documents")
-            wrote = tuple(target.collection for target in targets)
-            if self._publish(wrote, self._result(documents, warnings, len(data))) != "rewrite":
+            result = self._result(filled, (*parsed.warnings, *filled.warnings, *listed), len(data))
+            if self._publish(filled.wrote, result) != "rewrite":
+                if filled.lacking:
+                    self.ports.lagging(self.change.ref)
                 return
         raise Busy(f"the collections of base {self.change.ref.base} keep changing")
 
@@ -224,8 +220,8 @@ class _Attempt:
         self._require(self._transact(fencing.renew, self.token, now, done=done, total=total, spent=spent))
         self.renewed = now
 
-    def _result(self, documents: Iterable[DocumentRecord], warnings: tuple[str, ...], size: int) -> Result:
-        listed = tuple(documents)
+    def _result(self, filled: FilledAll, warnings: tuple[str, ...], size: int) -> Result:
+        listed = filled.documents
         passages = sum(d.passages for d in listed)
         state, code, reason, next_step = outcome(passages, sum(d.tokens_in_source for d in listed), warnings)
         return Result(
@@ -243,6 +239,8 @@ class _Attempt:
             timings_ms=self.filling.timings_ms,
             warnings=warnings,
             rows=listed if len(listed) == 1 else (),
+            counts=filled.counts,
+            pending=filled.lacking,
         )
 
     def _publish(self, wrote: tuple[str, ...], result: Result) -> Verdict:
@@ -268,7 +266,8 @@ class _Attempt:
         )
         now = self.ports.clock.now()
         if error.file_fault:
-            wrote = tuple(target.collection for target in self.ports.spaces.writing(self.change.ref.base))
+            writing = self.ports.spaces.writing(self.change.ref.base)
+            wrote = (*(target.collection for target in writing.targets), *writing.lacking)
             state = self._transact(fencing.publish, self.token, wrote, result, now)
         else:
             state = self._transact(fencing.fail, self.token, result, now)

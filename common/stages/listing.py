@@ -48,8 +48,9 @@ class Listing:
         self.require(base)
         objects = {known.ref.name: known for known in self.catalog.objects(base)}
         start = after or ("", "")
+        live = (record.live or "") if (record := self.catalog.base(base)) else ""
         rows = [
-            _document(record, objects.get(record.object))
+            _document(record.within(live), objects.get(record.object))
             for record in self.catalog.documents(base, after=start, limit=limit)
         ]
         silent = [_silent(known) for known in objects.values() if _is_silent(known)]

@@ -58,7 +58,8 @@ class PinnedDocuments:
     def _known(self, view: View, wanted: SearchFilter) -> list[_Known]:
         table = self.candidates.remembered.table(view.base, view.epoch, "pinned")
         if "known" not in table:
-            records = [record for record in self.catalog.documents(view.base) if record.pinned]
+            listed = self.catalog.documents(view.base)
+            records = [record.within(view.collection.name) for record in listed if record.pinned]
             table["known"] = [_Known(record, _terms(record, view)) for record in records]
         known: list[_Known] = table["known"]
         return known if wanted == SearchFilter() else [each for each in known if _passes(each.record, wanted)]

@@ -71,6 +71,8 @@ def drafts(
             payload[WORDS] = written
         if passage.after:
             payload["after"] = passage.after
+        if passage.context:
+            payload["context"] = passage.context
         key = point_id(ref, generation, document.source, passage.ordinal)
         made.append(Draft(key, passage.embedded, mark, passage.tokens, lexical, payload))
     return made

@@ -2,7 +2,7 @@
 or of many in turn.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -55,7 +55,9 @@ class Round:
 
 @dataclass(frozen=True, slots=True)
 class Reconcile:
-    """Compares the three of one base. `announce` publishes an event; `foreign` names what lies beside the bases."""
+    """Compares the three of one base. `announce` publishes an event; `foreign` names what lies beside the bases;
+    `resume` goes on with a migration that came to a halt, and has the alias follow.
+    """
 
     store: ObjectStore
     catalog: Catalog
@@ -64,6 +66,7 @@ class Reconcile:
     announce: Callable[[ObjectChange], None]
     foreign: Callable[[], list[str]]
     tell: Callable[[str], Told | None] = lambda _: None
+    resume: Callable[[str], None] = lambda _: None
 
     def run(self, base: str, *, repair: bool, yes: bool) -> dict[str, Any]:
         """The drift, and with `repair` the events that mend it. Costs no embedding where there is none.
@@ -84,6 +87,7 @@ class Reconcile:
         if not repair:
             return drift.body()
         self._repair(drift, base, stored, known, yes=yes)
+        self.resume(base)
         told = self.tell(base)
         return {**drift.body(), **({"writeback_status": told.status, "writeback_error": told.error} if told else {})}
 
@@ -149,11 +153,16 @@ class Reconcile:
                     drift.add("orphaned", name, "passages without an object", generation=generation)
                 elif owner.live != generation:
                     drift.add("duplicated", name, "passages of a version that does not answer", generation=generation)
-                elif count != owner.passages:
-                    drift.add("half_indexed", name, f"{count} of {owner.passages} passages are stored")
-            for name, owner in sorted(known.items()):
-                if owner.passages and owner.live is not None and (name, owner.live) not in held:
-                    drift.add("half_indexed", name, f"0 of {owner.passages} passages are stored")
+                elif owner.carried_by(collection):
+                    _compare_count(drift, owner, count, owner.passages_in(collection))
+            _find_missing(drift, known, collection, held)
+        if record is not None and record.live is not None and self.index.outside:
+            self._compare_alias(drift, record)
+
+    def _compare_alias(self, drift: Drift, record: BaseRecord) -> None:
+        named = self.index.alias(record.base)
+        if named != record.live:
+            drift.add("alias", record.base, f"readers outside find {named or 'nothing'}, {record.live} answers")
 
     def _find_stuck(self, drift: Drift, base: str, known: dict[str, ObjectRecord]) -> None:
         """Jobs whose worker is gone, or never came, and whose event nobody delivered again (RULES 6)."""
@@ -204,6 +213,19 @@ class Reconcile:
         """Open the change's job anew where it had ended, and announce it."""
         self.catalog.transact(change.ref, change.job_id, lambda held: _reopened(held, change, self.clock.now()))
         self.announce(change)
+
+
+def _find_missing(
+    drift: Drift, known: dict[str, ObjectRecord], collection: str, held: Mapping[tuple[str, int], int]
+) -> None:
+    for name, owner in sorted(known.items()):
+        if owner.live is not None and owner.carried_by(collection) and (name, owner.live) not in held:
+            _compare_count(drift, owner, 0, owner.passages_in(collection) if owner.passages else 0)
+
+
+def _compare_count(drift: Drift, owner: ObjectRecord, stored: int, wanted: int) -> None:
+    if stored != wanted:
+        drift.add("half_indexed", owner.ref.name, f"{stored} of {wanted} passages are stored")
 
 
 def _last_job(owner: ObjectRecord) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from common.domain.errors import Misconfigured, ModelMissing
+from common.domain.errors import Misconfigured, ModelFilesDiffer, ModelMissing
 from common.domain.records import BaseRecord, CollectionRecord, Gate
 from common.domain.space import Chunking, EmbeddingSpace, LexicalSpace, VectorSpace, alias_name, collection_name
 from common.domain.usage import Count, Spend, uncounted
@@ -35,11 +35,19 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
+class Writing:
+    """The collections of a base that ingest fills: those it can, the one that answers first, and why not the others."""
+
+    targets: Sequence[Target]
+    lacking: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
 class Spaces:
     """Knows the configured model and finds the model of any stored collection.
 
-    `find` answers the embedder of exactly that embedding space or raises ModelMissing; `gate` the model's shipped
-    constants until a base has its own.
+    `find` answers the embedder of exactly that embedding space or raises ModelMissing, `named` the one of that name;
+    `gate` the model's shipped constants until a base has its own.
     """
 
     catalog: Catalog
@@ -50,13 +58,15 @@ class Spaces:
     chunking: Callable[[Embedder], Chunking]
     lexical: LexicalSpace
     find: Callable[[EmbeddingSpace], Embedder]
+    named: Callable[[str], Embedder]
     gate: Callable[[EmbeddingSpace], Gate]
     spend: Spend = uncounted
 
-    def writing(self, base: str) -> list[Target]:
+    def writing(self, base: str) -> Writing:
         """The collections that ingest fills for this base; the first object of a base creates its collection.
 
-        Raises Misconfigured when the configured model is not the one that the live collection was built with.
+        Raises Misconfigured when the configured model is not the one that the live collection was built with, or when
+        the model of the live collection cannot be used.
         """
         record = self.catalog.base(base)
         if record is None or not record.writes_to:
@@ -64,16 +74,39 @@ class Spaces:
         differs = self.refusal(base)
         if differs:
             raise Misconfigured(differs)
-        embedder = self.configured()
-        targets = []
-        for name in record.writes_to:
-            stored = self.stored(base, name)
-            wanted = stored.space.embedding
-            targets.append(Target(name, stored.space, embedder if wanted == embedder.space else self.find(wanted)))
-        return targets
+        targets: list[Target] = []
+        lacking: dict[str, str] = {}
+        for name in sorted(record.writes_to, key=lambda name: name != record.live):
+            try:
+                targets.append(self.target(base, name))
+            except (ModelMissing, ModelFilesDiffer) as error:
+                if name == record.live:
+                    raise
+                lacking[name] = str(error)
+        return Writing(targets, lacking)
+
+    def target(self, base: str, name: str) -> Target:
+        """One collection with the model that fills it. Raises ModelMissing, ModelFilesDiffer."""
+        stored = self.stored(base, name)
+        return Target(name, stored.space, self._model_of(stored.space.embedding))
+
+    def wanted(self, model: str | None = None) -> tuple[VectorSpace, Embedder]:
+        """The vector space that a new collection would have, with that model or the configured one."""
+        embedder = self.named(model) if model else self.configured()
+        return VectorSpace(embedder.space, self.chunking(embedder), self.lexical), embedder
+
+    def make(self, base: str, space: VectorSpace, embedder: Embedder) -> CollectionRecord:
+        """A collection of that space with its canaries, or the one that stands already."""
+        name = collection_name(alias_name(self.template, base), space.fingerprint)
+        self.index.create(base, name, CollectionShape(space.embedding.dimension))
+        canaries = tuple((text, tuple(embedder.embed_query(text))) for text in CANARIES) if embedder.fit else ()
+        if canaries:
+            self.spend(base, "upkeep", canary_count(embedder))
+        return self.catalog.put_collection(CollectionRecord(name, base, space, canaries, self.clock.now()))
 
     def refusal(self, base: str) -> str | None:
-        """Why ingest would refuse this base, or None: its live collection was built with another model.
+        """Why ingest would refuse this base, or None: its live collection was built with another model. One that its
+        last migration moved from or to the configured model is not refused: nobody changed it unawares.
 
         Raises ModelMissing or ModelFilesDiffer when the configured model itself cannot be used.
         """
@@ -82,7 +115,11 @@ class Spaces:
         if record is None or record.live is None:
             return None
         wanted = self.stored(base, record.live).space.embedding
-        return None if wanted == configured else _other_model(base, wanted, configured)
+        moved = record.reindex is not None and record.reindex.state not in {"cancelled", "failed"}
+        ends = (record.reindex.before, record.reindex.after.embedding) if moved and record.reindex else ()
+        if wanted == configured or (wanted in ends and configured in ends):
+            return None
+        return _other_model(base, wanted, configured)
 
     def answering(self, record: BaseRecord) -> tuple[CollectionRecord, Embedder | None, str]:
         """The live collection, the embedder of its space, and, when there is none to trust, why."""
@@ -101,16 +138,13 @@ class Spaces:
             )
         return stored
 
+    def _model_of(self, space: EmbeddingSpace) -> Embedder:
+        configured = self.configured()
+        return configured if configured.space == space else self.find(space)
+
     def _create(self, base: str) -> BaseRecord:
-        embedder = self.configured()
-        space = VectorSpace(embedder.space, self.chunking(embedder), self.lexical)
-        name = collection_name(alias_name(self.template, base), space.fingerprint)
-        self.index.create(base, name, CollectionShape(space.embedding.dimension))
-        canaries = tuple((text, tuple(embedder.embed_query(text))) for text in CANARIES) if embedder.fit else ()
-        if canaries:
-            self.spend(base, "upkeep", canary_count(embedder))
-        now = self.clock.now()
-        self.catalog.put_collection(CollectionRecord(name, base, space, canaries, now))
+        space, embedder = self.wanted()
+        name, now = self.make(base, space, embedder).name, self.clock.now()
         gate = self.gate(space.embedding)
 
         def settle(known: BaseRecord | None) -> tuple[BaseRecord | None, BaseRecord]:
@@ -119,7 +153,10 @@ class Spaces:
             created = BaseRecord(base, live=name, writes_to=(name,), gates={name: gate}, created_at=now)
             return created, created
 
-        return self.catalog.update_base(base, settle, raise_epoch=True)
+        settled = self.catalog.update_base(base, settle, raise_epoch=True)
+        if settled.live is not None:
+            self.index.set_alias(base, settled.live)
+        return settled
 
 
 def canary_count(embedder: Embedder) -> Count:

@@ -41,17 +41,28 @@ def machine(
     operator: Callable[[Authenticate], Authenticate] = lambda authenticate: authenticate,
 ) -> Iterator[Machine]:
     """Open the data folder, take note of what changed in the bucket meanwhile, and work the queue until the end."""
-    bell, stopping = threading.Event(), threading.Event()
-    runtime = local_runtime(settings, wake=lambda _: bell.set(), stopping=stopping.is_set, patience=patience)
+    stopping = threading.Event()
+    bells = {topic: threading.Event() for topic in (settings.kb_topic_events, settings.kb_topic_reindex)}
+    runtime = local_runtime(
+        settings, wake=lambda topic: bells[topic].set(), stopping=stopping.is_set, patience=patience
+    )
     runtime = replace(runtime, authenticate=operator(runtime.authenticate))
     try:
         found = runtime.scan.scan(allow_mass_removal=allow_mass_removal)
-        crew = Workers(runtime, bell, stopping, count=workers, fits=fits)
-        crew.start()
+        for record in runtime.catalog.bases():
+            runtime.reindexing.resume(record.base)
+        events, orders = settings.kb_topic_events, settings.kb_topic_reindex
+        crews = [
+            Workers(runtime, events, bells[events], stopping, count=workers, fits=fits),
+            Workers(runtime, orders, bells[orders], stopping, count=1, fits=False),
+        ]
+        for crew in crews:
+            crew.start()
         try:
             yield Machine(runtime, found)
         finally:
-            crew.stop()
+            for crew in crews:
+                crew.stop()
     finally:
         runtime.close()
 

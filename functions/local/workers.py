@@ -4,7 +4,7 @@ import base64
 import json
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from cloudevents.http import CloudEvent
@@ -14,11 +14,30 @@ from common.ports import Delivery
 from common.runtime import LocalRuntime, Runtime
 from functions.ingest.decode import PUSHED
 from functions.ingest.handle import handle
+from functions.reindex.handle import handle as handle_order
 
 HOLD_SECONDS: Final = 3600.0
 """How long a message stays with its worker; a start of the process gives back what a killed one held."""
 IDLE_SECONDS: Final = 1.0
 _log = logging.getLogger("fichario.worker")
+
+
+Take = Callable[[Delivery, Runtime], None]
+
+
+def take_event(delivery: Delivery, runtime: Runtime) -> None:
+    """An event of the bucket, as a push brings it."""
+    handle(push(delivery), runtime)
+
+
+def take_order(delivery: Delivery, runtime: Runtime) -> None:
+    """An order of a migration."""
+    handle_order(delivery.message.data, runtime)
+
+
+def topics(runtime: Runtime) -> Mapping[str, Take]:
+    """Who takes the messages of each topic."""
+    return {runtime.settings.kb_topic_events: take_event, runtime.settings.kb_topic_reindex: take_order}
 
 
 class Workers:
@@ -27,14 +46,22 @@ class Workers:
     """
 
     def __init__(
-        self, runtime: LocalRuntime, bell: threading.Event, stopping: threading.Event, *, count: int, fits: bool
+        self,
+        runtime: LocalRuntime,
+        topic: str,
+        bell: threading.Event,
+        stopping: threading.Event,
+        *,
+        count: int,
+        fits: bool,
     ) -> None:
         self._fits = fits
+        self._topic = topic
         self._runtime = runtime
         self._bell = bell
         self._stopping = stopping
         self._unfit: set[str] = set()
-        self._threads = [threading.Thread(target=self._run, name=f"worker-{i}", daemon=True) for i in range(count)]
+        self._threads = [threading.Thread(target=self._run, name=f"{topic}-{i}", daemon=True) for i in range(count)]
 
     def start(self) -> None:
         for thread in self._threads:
@@ -48,7 +75,7 @@ class Workers:
             thread.join()
 
     def _run(self) -> None:
-        queue, topic = self._runtime.queue, self._runtime.settings.kb_topic_events
+        queue, topic = self._runtime.queue, self._topic
         while not self._stopping.is_set():
             try:
                 delivery = queue.take(topic, HOLD_SECONDS)
@@ -79,10 +106,10 @@ class Workers:
             self._bell.clear()
 
 
-def deliver(runtime: LocalRuntime, delivery: Delivery, target: Callable[[CloudEvent, Runtime], None] = handle) -> bool:
+def deliver(runtime: LocalRuntime, delivery: Delivery) -> bool:
     """Hand one message over; False when it goes back to the queue."""
     try:
-        target(push(delivery), runtime)
+        topics(runtime)[delivery.topic](delivery, runtime)
     except (Transient, Misconfigured) as error:
         _log.warning("delivered again later", extra={"error": str(error), "attempt": delivery.attempt})
         runtime.queue.retry(delivery, counts=False)
@@ -98,9 +125,10 @@ def deliver(runtime: LocalRuntime, delivery: Delivery, target: Callable[[CloudEv
 def drain(runtime: LocalRuntime) -> int:
     """Deliver everything that is due now, in this thread; answers how many deliveries there were."""
     count = 0
-    while (delivery := runtime.queue.take(runtime.settings.kb_topic_events, HOLD_SECONDS)) is not None:
-        deliver(runtime, delivery)
-        count += 1
+    for topic in topics(runtime):
+        while (delivery := runtime.queue.take(topic, HOLD_SECONDS)) is not None:
+            deliver(runtime, delivery)
+            count += 1
     return count
 
 

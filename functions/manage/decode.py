@@ -57,6 +57,40 @@ def decode_repair(body: Mapping[str, object]) -> Repair:
     return Repair(bool(body.get("repair", False)), bool(body.get("yes", False)))
 
 
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A migration to `model`, the configured one when None."""
+
+    model: str | None
+    auto_switch: bool
+
+
+def decode_start(body: Mapping[str, object]) -> Start:
+    """`{"model": text, "auto_switch": bool}`, both optional. Raises Refused 400 naming the field."""
+    _only(body, "model", "auto_switch")
+    model, auto = body.get("model"), body.get("auto_switch", False)
+    if model is not None and (not isinstance(model, str) or not model.strip()):
+        raise Refused(400, "BAD_REQUEST", "model is the name of a model.", "model")
+    if not isinstance(auto, bool):
+        raise Refused(400, "BAD_REQUEST", "auto_switch is true or false.", "auto_switch")
+    return Start(model, auto)
+
+
+def decode_force(body: Mapping[str, object]) -> bool:
+    """`{"force": bool}`, false where absent. Raises Refused 400 naming the field."""
+    _only(body, "force")
+    force = body.get("force", False)
+    if not isinstance(force, bool):
+        raise Refused(400, "BAD_REQUEST", "force is true or false.", "force")
+    return force
+
+
+def _only(body: Mapping[str, object], *known: str) -> None:
+    for name in body:
+        if name not in known:
+            raise Refused(400, "BAD_REQUEST", f"The body holds {' and '.join(known)} only.", str(name)[:100])
+
+
 def decode_upload(request: Request, limit: int, source: str = "") -> Upload:
     """A multipart `file` (its name, or a `source` field), or a raw body with `X-Source`, unless `source` is given.
     `limit` in bytes, 0 for none.

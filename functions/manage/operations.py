@@ -20,6 +20,7 @@ from functions.manage.schemas import (
     Signing,
     Stored,
 )
+from functions.manage.schemas_reindex import Forced, Migration, Plan, Start, Started
 
 _PAGED: Final[Mapping[str, Schema]] = {
     "limit": {"type": "integer", "minimum": 1, "maximum": MAX_PAGE},
@@ -72,6 +73,29 @@ OPERATIONS: Final[Mapping[Route, Operation]] = {
         body_required=False,
     ),
     ("POST", f"{_BASE}/calibrate"): Operation("Fit the base's gate anew", json_of(Fitted), problems=[409]),
+    ("POST", f"{_BASE}/reindex"): Operation(
+        "Begin to move a base to another vector space",
+        json_of(Started, 202),
+        [Body(Start)],
+        body_required=False,
+        problems=[409],
+    ),
+    ("GET", f"{_BASE}/reindex"): Operation("The base's last migration", json_of(Migration)),
+    ("GET", f"{_BASE}/reindex/plan"): Operation(
+        "What a migration would take", json_of(Plan), query={"model": {"type": "string"}}, problems=[409]
+    ),
+    ("GET", f"{_BASE}/reindex/<reindex_id>"): Operation("How far a migration is", json_of(Migration)),
+    **{
+        ("POST", f"{_BASE}/reindex/<reindex_id>/{command}"): Operation(
+            says, json_of(Migration), [Body(Forced)] if forced else [], body_required=False, problems=[409]
+        )
+        for command, says, forced in (
+            ("switch", "Let the new collection answer", True),
+            ("rollback", "Let the old collection answer again", True),
+            ("cancel", "Stop before the new collection answers, and free its space", False),
+            ("retire", "Free the collection that no longer answers", False),
+        )
+    },
 }
 SIGNED_UPLOADS: Final[Mapping[Route, Operation]] = {
     ("PUT", "/v1/uploads/<token>"): Operation(

@@ -22,6 +22,7 @@ from common.domain.documents import Parsed
 from common.domain.errors import Transient
 from common.domain.notifications import write_notification
 from common.domain.objects import ObjectChange, ObjectRef
+from common.domain.reindex import Order
 from common.identity import Authenticate
 from common.loading import Models
 from common.ports import Catalog, Clock, Delivery, Embedder, Message, VectorIndex
@@ -104,6 +105,7 @@ class CloudMachine:
     direct: bool = False
     settings: dict[str, str] = field(default_factory=dict)
     mail: list[ObjectChange] = field(default_factory=list)
+    orders: list[Order] = field(default_factory=list)
     workers: list[Worker] = field(default_factory=list)
     names: set[str] = field(default_factory=set)
     windows: bool = True
@@ -122,7 +124,7 @@ class CloudMachine:
         catalog, index, store = (Standing(*each, self._wrote) for each in zip(ports, calls, strict=True))
         side = self._asking(catalog, index)
         bucket = Bucket(store, BUCKET, self.mail.append, list, SignedPuts(self.clock).sign)
-        work = working(side, bucket, Work(SplittingParser(), stopping, pause))
+        work = working(side, bucket, Work(SplittingParser(), stopping, pause), self.orders.append)
         self.runtime = Runtime(**{each.name: getattr(side, each.name) for each in fields(side)}, **work)
 
     def _asking(self, catalog: Any, index: Any) -> Asking:

@@ -76,7 +76,7 @@ class Metered:
 def run_workers(runtime):
     """Eight of them, until nothing is left. Answers how many messages there were."""
     bell, stopping = threading.Event(), threading.Event()
-    workers = Workers(runtime, bell, stopping, count=WORKERS, fits=False)
+    workers = Workers(runtime, runtime.settings.kb_topic_events, bell, stopping, count=WORKERS, fits=False)
     workers.start()
     drained = runtime.queue.drained.wait(PATIENCE)
     workers.stop()

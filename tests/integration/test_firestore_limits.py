@@ -9,8 +9,8 @@ from common.adapters.firestore.catalog import FirestoreCatalog
 from common.adapters.firestore.layout import PLAIN_CHARACTERS
 from common.domain import fencing
 from common.domain.errors import DocumentError
-from common.domain.fencing import Result
 from common.domain.objects import ObjectChange, ObjectRef
+from common.domain.outcomes import Result
 from tests.contract.emulators import Meter, firestore_client, new_project, tap
 from tests.contract.records import document, publish, publish_with
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from common.domain import fencing
-from common.domain.fencing import Result
 from common.domain.objects import ObjectChange, ObjectRef
+from common.domain.outcomes import Result
 from common.domain.records import BaseRecord, Decision, Held, Lease
 
 REF = ObjectRef("acme", "a.md")

@@ -147,6 +147,9 @@ class FirestoreCatalog:
     ) -> Sequence[DocumentRecord]:
         return documents.listed(self._calls, self._places, base, prefix, after, limit)
 
+    def documents_of(self, ref: ObjectRef, generation: int) -> Sequence[DocumentRecord]:
+        return documents.of(self._calls, self._places, ref, generation)
+
     def documents_named(self, base: str, name: str) -> Sequence[DocumentRecord]:
         return documents.named(self._calls, self._places, base, name)
 
@@ -191,7 +194,7 @@ def _object_fields(record: ObjectRecord) -> dict[str, Any]:
         "name": record.ref.name,
         "live": record.live,
         "stale": record.stale,
-        "leased": record.lease is not None,
+        "leased": record.leased,
         **counts,
         "record": packed(record),
     }
@@ -209,6 +212,6 @@ def _joined(changes: Sequence[Change]) -> list[Change]:
 def _unleased(seen: Sequence[Row]) -> Step[int]:
     (row,) = seen
     record = _record(row, object_from_json)
-    if record is None or record.lease is None:
+    if record is None or not record.leased:
         return Step(0)
-    return Step(1, [Change(row, _object_fields(replace(record, lease=None)))])
+    return Step(1, [Change(row, _object_fields(replace(record, lease=None, rebuilding=None)))])

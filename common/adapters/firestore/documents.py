@@ -82,6 +82,14 @@ def listed(
         query = query.start_after(page[-1].cursor)
 
 
+def of(calls: Calls, places: Places, ref: ObjectRef, generation: int) -> Sequence[DocumentRecord]:
+    """The documents of one generation of an object by source."""
+    stored = places.within(ref.base, OBJECTS)
+    beside = calls.rows(stored.where(filter=FieldFilter("version", "==", _version(ref, generation))).select(_ALL))
+    within = [row for row in calls.get([places.object(ref)], _ALL) if row.fields.get("generation") == generation]
+    return sorted(decoded([*within, *beside], document_from_json, "document"), key=lambda each: each.source)
+
+
 def named(calls: Calls, places: Places, base: str, name: str) -> Sequence[DocumentRecord]:
     """Live documents that go by this name."""
     if not name:

@@ -158,6 +158,10 @@ class SqliteCatalog:
         with self._database.read() as connection:
             return documents.listed(connection, base, prefix, after, limit)
 
+    def documents_of(self, ref: ObjectRef, generation: int) -> Sequence[DocumentRecord]:
+        with self._database.read() as connection:
+            return documents.of(connection, ref, generation)
+
     def documents_named(self, base: str, name: str) -> Sequence[DocumentRecord]:
         with self._database.read() as connection:
             return documents.named(connection, base, name)
@@ -201,7 +205,7 @@ class SqliteCatalog:
             rows = connection.execute("SELECT record FROM objects WHERE leased").fetchall()
             for (text,) in rows:
                 record = object_from_json(json.loads(text))
-                _write_object(connection, record.ref, replace(record, lease=None))
+                _write_object(connection, record.ref, replace(record, lease=None, rebuilding=None))
         return len(rows)
 
 
@@ -227,7 +231,7 @@ def _write_object(connection: sqlite3.Connection, ref: ObjectRef, record: Object
             ref.name,
             record.live,
             record.stale,
-            record.lease is not None,
+            record.leased,
             record.documents,
             record.passages,
             record.tokens,

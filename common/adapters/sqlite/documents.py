@@ -40,6 +40,8 @@ WHERE d.rowid IN (
 ORDER BY d.source, d.object
 """
 
+_OF = "SELECT record FROM documents WHERE base = ? AND object = ? AND generation = ? ORDER BY source"
+
 
 def put(connection: sqlite3.Connection, ref: ObjectRef, generation: int, documents: Sequence[DocumentRecord]) -> None:
     connection.executemany(
@@ -79,6 +81,10 @@ def listed(
 
 def named(connection: sqlite3.Connection, base: str, name: str) -> Sequence[DocumentRecord]:
     return _decoded(connection.execute(_NAMED, (base, name))) if _encodes(name) else []
+
+
+def of(connection: sqlite3.Connection, ref: ObjectRef, generation: int) -> Sequence[DocumentRecord]:
+    return _decoded(connection.execute(_OF, (ref.base, ref.name, generation)))
 
 
 def _decoded(rows: sqlite3.Cursor) -> list[DocumentRecord]:

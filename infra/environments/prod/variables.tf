@@ -193,6 +193,8 @@ variable "settings" {
     kb_writeback_token_url = optional(string)
     kb_writeback_email     = optional(string)
     enable_knowledge_base  = optional(bool)
+    kb_reindex_tolerance   = optional(number)
+    kb_reindex_grace_hours = optional(number)
     kb_log_level           = optional(string)
   })
 

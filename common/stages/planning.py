@@ -1,0 +1,104 @@
+"""What a migration will take, before anything of it runs: measured on the base's own passages with the model that is to
+come.
+"""
+
+import json
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from common.domain.documents import JsonValue, Passage
+from common.domain.index_rules import LABELS
+from common.domain.records import BaseRecord, DocumentRecord
+from common.domain.space import VectorSpace
+from common.domain.usage import Count, Prices, Spend, uncounted
+from common.ports import Catalog, Embedder, VectorIndex
+from common.stages.stored_documents import passage_of_payload
+
+SAMPLED: Final = 32
+"""Passages that are embedded to learn the model's speed."""
+_WARM_UP: Final = 2
+_SECONDS_BESIDE: Final = 0.0015
+"""What a passage costs beside its embedding: read, measured, weighted, written."""
+_NUMBER_BYTES: Final = 4
+_TERM_BYTES: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Planning:
+    """Plans migrations. Embeds a sample, which is counted as upkeep."""
+
+    catalog: Catalog
+    index: VectorIndex
+    prices: Prices
+    spend: Spend = uncounted
+
+    def plan(self, record: BaseRecord, space: VectorSpace, embedder: Embedder) -> dict[str, JsonValue]:
+        """Documents, passages, tokens, minutes, dollars and megabytes of disk that the new collection will take."""
+        live = record.live or ""
+        totals = self.catalog.totals(record.base)
+        sample = list(self._sample(record.base, live))
+        same = bool(live) and self._stored_model(record.base, live) == space.embedding
+        seconds = 0.0 if same else self._seconds_each(record.base, [p for p, _ in sample], embedder)
+        tokens = self._tokens(totals.passages, [p for p, _ in sample], embedder)
+        each = sum(size for _, size in sample) / len(sample) if sample else 0.0
+        disk = totals.passages * (each + space.embedding.dimension * _NUMBER_BYTES)
+        return {
+            "documents": totals.documents,
+            "passages": totals.passages,
+            "tokens": tokens,
+            "embedded_tokens": 0 if same else tokens,
+            "seconds_per_passage": round(seconds + _SECONDS_BESIDE, 5),
+            "minutes": round(totals.passages * (seconds + _SECONDS_BESIDE) / 60, 2),
+            "dollars": 0.0 if same else self.prices.cost("ingest", Count(tokens=tokens)),
+            "disk_mb": round(disk / 2**20, 2),
+            "model": space.embedding.model,
+            "fingerprint": space.fingerprint,
+        }
+
+    def _stored_model(self, base: str, live: str) -> object:
+        stored = self.catalog.collection(base, live)
+        return stored.space.embedding if stored else None
+
+    def _tokens(self, passages: int, sample: Sequence[Passage], embedder: Embedder) -> int:
+        counted = sum(embedder.count_tokens(passage.embedded) for passage in sample)
+        return round(counted * passages / len(sample)) if sample else 0
+
+    def _seconds_each(self, base: str, sample: Sequence[Passage], embedder: Embedder) -> float:
+        """Seconds that one passage takes, as passages are embedded: not one by one where the model takes several."""
+        limit = embedder.window - embedder.special_tokens - embedder.passage_prefix_tokens
+        texts = [p.embedded for p in sample if embedder.count_tokens(p.embedded) <= limit]
+        if not texts or not embedder.space.dimension:
+            return 0.0
+        embedder.embed_passages(texts[:_WARM_UP])
+        since = time.perf_counter()
+        embedder.embed_passages(texts)
+        took = time.perf_counter() - since
+        self.spend(base, "upkeep", Count(2, sum(map(embedder.count_tokens, [*texts, *texts[:_WARM_UP]]))))
+        return took / len(texts)
+
+    def _sample(self, base: str, live: str) -> Iterator[tuple[Passage, int]]:
+        """Passages evenly over all of them, each with the bytes that it takes beside its vector."""
+        listed = [document.within(live) for document in self.catalog.documents(base)]
+        for document, ordinal in _places(listed):
+            found = self.index.passages(base, live, document.document_id, document.generation, [ordinal])
+            for payload in found:
+                yield passage_of_payload(payload), _bytes(payload)
+
+
+def _places(documents: Sequence[DocumentRecord]) -> Iterator[tuple[DocumentRecord, int]]:
+    passages = sum(document.passages for document in documents)
+    wanted = [passages * turn // SAMPLED for turn in range(SAMPLED)] if passages > SAMPLED else list(range(passages))
+    before, places = 0, iter(wanted)
+    place = next(places, None)
+    for document in documents:
+        while place is not None and place < before + document.passages:
+            yield document, place - before
+            place = next(places, None)
+        before += document.passages
+
+
+def _bytes(payload: Any) -> int:  # noqa: ANN401 - a payload of the index
+    shown = {key: value for key, value in payload.items() if key != LABELS}
+    return len(json.dumps(shown, ensure_ascii=False).encode()) + _TERM_BYTES * len(payload.get("terms", ()))

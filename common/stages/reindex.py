@@ -1,0 +1,250 @@
+"""What people command of a migration: plan, start, switch, roll back, cancel, retire. Each answers once in effect; only
+the work behind a start goes on by itself (stages/migrating.py).
+"""
+
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from common.domain.errors import Refused
+from common.domain.objects import ObjectRef
+from common.domain.records import BaseRecord, ObjectRecord
+from common.domain.reindex import Order, Reindex, moved, worse_by
+from common.domain.space import alias_name, collection_name
+from common.ports import Catalog, Clock, VectorIndex
+from common.stages.planning import Planning
+from common.stages.spaces import Spaces
+
+_ID_DIGITS: Final = 12
+_FAILURES_SHOWN: Final = 100
+Settle = tuple[BaseRecord | None, Reindex]
+
+
+@dataclass(frozen=True, slots=True)
+class Reindexing:
+    """Commands on the migration of one base each. `send` publishes what is to be done; `tolerance` is the share of
+    questions by which green may be worse, `grace` how many seconds blue is kept behind a switch.
+    """
+
+    catalog: Catalog
+    index: VectorIndex
+    spaces: Spaces
+    clock: Clock
+    planning: Planning
+    send: Callable[[Order], None]
+    tolerance: float
+    grace: float
+
+    def plan(self, base: str, model: str | None = None) -> dict[str, Any]:
+        """What a migration to that model, or to the configured one, would take. Raises Refused 404, 409 SAME_SPACE."""
+        return {"base": base, **self._planned(base, model)[1]}
+
+    def start(self, base: str, model: str | None = None, *, auto_switch: bool = False) -> dict[str, Any]:
+        """Begin to build the new collection. Raises Refused 404, 409 SAME_SPACE, 409 REINDEX_RUNNING with its `id`."""
+        planned, plan = self._planned(base, model, auto_switch=auto_switch)
+
+        def settle(known: BaseRecord | None) -> Settle:
+            if known is None or known.live != planned.blue:
+                raise Refused(409, "REINDEX_STATE", f"Base {base} was moved meanwhile; look at its plan again.")
+            _not_running(known)
+            return replace(known, reindex=planned), planned
+
+        self.catalog.update_base(base, settle, raise_epoch=False)
+        self.send(Order("build", base, planned.id))
+        return {"id": planned.id, "base": base, "state": planned.state, "plan": plan}
+
+    def status(self, base: str, key: str | None = None) -> dict[str, Any]:
+        """The base's last migration, and how far it is by the state of each object. Raises Refused 404 NO_REINDEX."""
+        record, reindex = self._of(base, key)
+        known = [each for each in self.catalog.objects(base) if each.live is not None and each.passages]
+        done = sum(each.holds.get(reindex.green) == each.live for each in known)
+        failures = list(_failures(known, reindex.green)) if reindex.open else []
+        return {
+            "id": reindex.id,
+            "base": base,
+            "state": reindex.state,
+            "reason": reindex.reason or None,
+            "before": reindex.before.model,
+            "after": reindex.after.embedding.model,
+            "fingerprint": reindex.after.fingerprint,
+            "live": record.live,
+            "objects": len(known),
+            "done": done,
+            "failed": len(failures),
+            "failures": failures[:_FAILURES_SHOWN],
+            "auto_switch": reindex.auto_switch,
+            "plan": dict(reindex.plan),
+            "report": dict(reindex.report) or None,
+            "worse_by": worse_by(reindex.report, self.tolerance) or None,
+            "started_at": reindex.started_at,
+            "updated_at": reindex.updated_at,
+        }
+
+    def switch(self, base: str, key: str | None = None, *, force: bool = False) -> dict[str, Any]:
+        """Let green answer: one compare-and-set, then the alias. Raises Refused 409: REINDEX_STATE, INCOMPLETE with the
+        count of objects that green lacks, WORSE with the figures unless `force`.
+        """
+        _, reindex = self._of(base, key)
+        worse = worse_by(reindex.report, self.tolerance)
+        if reindex.state == "ready" and worse and not force:
+            raise Refused(409, "WORSE", _worse(worse, self.tolerance), worse_by=worse, report=dict(reindex.report))
+        lacking = self.lacking(base, reindex.green)
+        if reindex.state == "building" and not lacking:
+            self.send(Order("verify", base, reindex.id))
+        if reindex.open and lacking:
+            detail = f"The new collection lacks {len(lacking)} files that answer; `fichario reindex status` names them."
+            raise Refused(409, "INCOMPLETE", detail, missing=len(lacking))
+
+        def settle(known: BaseRecord) -> BaseRecord:
+            writes_to = (reindex.green,) if reindex.adopted else (reindex.green, reindex.blue)
+            return replace(known, live=reindex.green, writes_to=writes_to)
+
+        self._settle(base, reindex, "switch", settle)
+        self._follow(base)
+        self.send(Order("recount", base, reindex.id))
+        return self.status(base, reindex.id)
+
+    def rollback(self, base: str, key: str | None = None, *, force: bool = False) -> dict[str, Any]:
+        """Let blue answer again. Raises Refused 409: REINDEX_STATE, INCOMPLETE unless `force`."""
+        _, reindex = self._of(base, key)
+        lacking = self.lacking(base, reindex.blue) if reindex.state == "live" else []
+        if lacking and not force:
+            detail = f"The old collection lacks {len(lacking)} files that answer."
+            raise Refused(409, "INCOMPLETE", detail, missing=len(lacking))
+        self._settle(
+            base, reindex, "rollback", lambda known: replace(known, live=reindex.blue, writes_to=(reindex.blue,))
+        )
+        self._follow(base)
+        self.send(Order("recount", base, reindex.id))
+        return self.status(base, reindex.id)
+
+    def cancel(self, base: str, key: str | None = None) -> dict[str, Any]:
+        """Stop before green answers, and free its space. Raises Refused 409 REINDEX_STATE."""
+        _, reindex = self._of(base, key)
+        self._settle(base, reindex, "cancel", lambda known: _without(known, reindex.green))
+        self.free(base)
+        return self.status(base, reindex.id)
+
+    def retire(self, base: str, key: str | None = None) -> dict[str, Any]:
+        """Free whatever neither answers nor is written any more. Raises Refused 409 REINDEX_STATE."""
+        _, reindex = self._of(base, key)
+        self._settle(base, reindex, "retire", lambda known: _without(known, reindex.blue))
+        self.free(base)
+        return self.status(base, reindex.id)
+
+    def retire_due(self) -> list[str]:
+        """Retire every migration whose time of grace is over; answers their bases."""
+        before, retired = self.clock.now() - self.grace, []
+        for record in self.catalog.bases():
+            reindex = record.reindex
+            if reindex and reindex.state in {"live", "rolled_back", "failed"} and reindex.updated_at <= before:
+                self.retire(record.base, reindex.id)
+                retired.append(record.base)
+        return retired
+
+    def resume(self, base: str) -> None:
+        """Say again what a migration under way waits for: a message may have been lost with whoever was to send it."""
+        record = self.catalog.base(base)
+        if record is not None and record.reindex is not None and record.reindex.under_way:
+            self.send(Order("build", base, record.reindex.id))
+        if record is not None and record.live is not None:
+            self._follow(base)
+
+    def again(self, ref: ObjectRef) -> None:
+        """Have an object brought over that an upload could not write into green."""
+        record = self.catalog.base(ref.base)
+        if record is not None and record.reindex is not None and record.reindex.under_way:
+            self.send(Order("rebuild", ref.base, record.reindex.id, (ref.name,)))
+
+    def lacking(self, base: str, collection: str) -> list[ObjectRecord]:
+        """The objects of which something answers that the collection does not have."""
+        return [known for known in self.catalog.objects(base) if not known.carried_by(collection)]
+
+    def free(self, base: str) -> None:
+        """Drop every collection of the base that nothing uses. Repeatable."""
+        record = self.catalog.base(base)
+        if record is None:
+            return
+        reindex = record.reindex
+        used = {record.live, *record.writes_to}
+        if reindex is not None and reindex.open:
+            used |= {reindex.blue, reindex.green}
+        for name in self.index.collections(base):
+            if name not in used:
+                self.index.drop(base, name)
+                self.catalog.drop_collection(base, name)
+
+    def _planned(self, base: str, model: str | None, *, auto_switch: bool = False) -> tuple[Reindex, dict[str, Any]]:
+        record = self.catalog.base(base)
+        if record is None or record.live is None:
+            raise Refused(404, "NO_BASE", f"There is no base {base}.", sentinel="NO_KB_MATCH")
+        _not_running(record)
+        space, embedder = self.spaces.wanted(model)
+        green = collection_name(alias_name(self.spaces.template, base), space.fingerprint)
+        if green == record.live:
+            detail = f"Base {base} is in this vector space already ({space.fingerprint}): a migration changes nothing."
+            raise Refused(409, "SAME_SPACE", detail)
+        before = self.spaces.stored(base, record.live).space.embedding
+        plan, now = self.planning.plan(record, space, embedder), self.clock.now()
+        key = uuid.uuid4().hex[:_ID_DIGITS]
+        planned = Reindex(
+            key, record.live, green, before, space, auto_switch=auto_switch, plan=plan, started_at=now, updated_at=now
+        )
+        return planned, plan
+
+    def _of(self, base: str, key: str | None) -> tuple[BaseRecord, Reindex]:
+        record = self.catalog.base(base)
+        if record is None:
+            raise Refused(404, "NO_BASE", f"There is no base {base}.", sentinel="NO_KB_MATCH")
+        if record.reindex is None or key not in {None, record.reindex.id}:
+            raise Refused(404, "NO_REINDEX", f"Base {base} has no such migration.", "id")
+        return record, record.reindex
+
+    def _settle(
+        self,
+        base: str,
+        reindex: Reindex,
+        command: Any,  # noqa: ANN401 - one of domain/reindex.py's
+        change: Callable[[BaseRecord], BaseRecord],
+    ) -> None:
+        """One compare-and-set of state and collections; nothing where the command has had its effect already."""
+
+        def settle(known: BaseRecord | None) -> tuple[BaseRecord | None, None]:
+            if known is None or known.reindex is None or known.reindex.id != reindex.id:
+                raise Refused(404, "NO_REINDEX", f"Base {base} has no such migration.", "id")
+            following = moved(known.reindex, command, self.clock.now())
+            return (None if following is None else replace(change(known), reindex=following)), None
+
+        self.catalog.update_base(base, settle, raise_epoch=True)
+
+    def _follow(self, base: str) -> None:
+        """Let the alias name what answers."""
+        record = self.catalog.base(base)
+        if record is not None and record.live is not None and self.index.alias(base) != record.live:
+            self.index.set_alias(base, record.live)
+
+
+def _not_running(record: BaseRecord) -> None:
+    reindex = record.reindex
+    if reindex is not None and reindex.open:
+        what = "waits for `retire` or `rollback`" if reindex.state == "live" else f"is {reindex.state}"
+        detail = f"A migration of base {record.base} {what}."
+        raise Refused(409, "REINDEX_RUNNING", detail, id=reindex.id, state=reindex.state)
+
+
+def _without(record: BaseRecord, collection: str) -> BaseRecord:
+    gates = {name: gate for name, gate in record.gates.items() if name != collection}
+    return replace(record, writes_to=tuple(n for n in record.writes_to if n != collection), gates=gates)
+
+
+def _failures(known: Sequence[ObjectRecord], green: str) -> Iterator[dict[str, Any]]:
+    for each in known:
+        pending = each.pending.get(green)
+        if pending is not None and not each.carried_by(green):
+            yield {"source": each.ref.name, "reason": pending.reason, "attempts": pending.attempts}
+
+
+def _worse(worse: dict[str, float], tolerance: float) -> str:
+    figures = ", ".join(f"{name} by {value:.3f}" for name, value in sorted(worse.items()))
+    return f"The new collection is worse ({figures}; {tolerance} is tolerated). `--force` switches all the same."
