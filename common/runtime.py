@@ -75,7 +75,17 @@ def working(side: Asking, bucket: Bucket, work: Work) -> dict[str, Any]:
     file_limit = settings.kb_max_file_mb * MEGABYTE
     return {
         "store": bucket.store,
-        "manage": Manage(bucket.store, catalog, spaces, clock, bucket.announce, bucket.sign, quota, file_limit),
+        "manage": Manage(
+            bucket.store,
+            catalog,
+            spaces,
+            clock,
+            bucket.announce,
+            bucket.sign,
+            quota,
+            file_limit,
+            side.keeping.forget,
+        ),
         "reconcile": Reconcile(
             bucket.store,
             catalog,

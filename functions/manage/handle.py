@@ -13,6 +13,7 @@ from common.paging import decode_page, encode_cursor
 from common.runtime import Runtime
 from common.stages.listing import gate_view, iso
 from common.stages.reconcile import KINDS, Round
+from functions.manage import questions
 from functions.manage.decode import decode_repair, decode_signing, decode_state, decode_upload, position
 
 BASE = "/v1/bases/<base>"
@@ -20,7 +21,8 @@ BASE = "/v1/bases/<base>"
 
 def router(runtime: Runtime) -> Router:
     """The manage function over one runtime."""
-    routes = [*_files(runtime), *_jobs(runtime), *_base(runtime), Route("POST", "/v1/reconcile", _all(runtime), None)]
+    routes = [*_files(runtime), *_jobs(runtime), *_base(runtime), *questions.routes(runtime)]
+    routes.append(Route("POST", "/v1/reconcile", _all(runtime), None))
     return Router(routes, runtime.authenticate, runtime.ready, _described)
 
 

@@ -222,6 +222,29 @@ ASKED = {
         ("/v1/reconcile", json_body(yes="no"), 400),
     ],
     ("POST", "/v1/bases/<base>/calibrate"): [(f"{B}/calibrate", {}, 200)],
+    ("GET", "/v1/bases/<base>/gaps"): [
+        (f"{B}/gaps", {}, 200),
+        (f"{B}/gaps?limit=1", {}, 200),
+        (f"{B}/gaps?limit=0", {}, 400),
+        ("/v1/bases/nobody/gaps", {}, 404),
+    ],
+    ("GET", "/v1/bases/<base>/questions"): [
+        (f"{B}/questions", {}, 200),
+        ("/v1/bases/nobody/questions", {}, 404),
+    ],
+    ("PUT", "/v1/bases/<base>/questions"): [
+        (
+            f"{B}/questions",
+            {"json": [{"question": "Quem?", "source": "um.md"}, {"question": "x", "source": None}]},
+            200,
+        ),
+        (f"{B}/questions", {"json": []}, 200),
+        (f"{B}/questions", {"json": [{"question": "x"}]}, 400),
+        (f"{B}/questions", json_body(question="x", source=None), 400),
+        (f"{B}/questions", {"data": b"x"}, 415),
+        (f"{B}/questions", {"data": b"x" * 2_200_000, "content_type": "application/json"}, 413),
+        ("/v1/bases/nobody/questions", {"json": []}, 404),
+    ],
     ("PUT", "/v1/uploads/<token>"): [("/v1/uploads/none", {"data": b"x"}, 403)],
     ("DELETE", "/v1/bases/<base>/documents/<source:source>"): [
         (f"{B}/documents/dois.md", {}, 202),
