@@ -26,8 +26,8 @@ def gaps(context: Context, base: str, limit: int) -> None:
 
 
 def _row(gap: dict[str, Any]) -> dict[str, Any]:
-    """A question by its words, or by its hash where they are not kept."""
-    return {**gap, "question": gap["question"] or f"#{gap['digest']}"}
+    """A question by its words on one line, or by its hash where they are not kept."""
+    return {**gap, "question": " ".join(gap["question"].split()) if gap["question"] else f"#{gap['digest']}"}
 
 
 COMMANDS = (gaps,)

@@ -260,9 +260,12 @@ def test_evaluate_keeps_its_questions_as_the_set_and_as_nobodys(machine, tmp_pat
 
 def test_the_command_lists_gaps_by_words_or_by_hash(machine, client):
     assert invoke(machine, "gaps", "--base", BASE).stdout == "No gaps known.\n"
+    ask(client, f"{UNKNOWN}\nquokka")
+    machine.clock.advance(1)
     ask(client, UNKNOWN)
     lines = invoke(machine, "gaps", "--base", BASE).stdout.splitlines()
-    assert [line.split()[0] for line in lines] == ["count", "1"]
+    assert [line.split()[0] for line in lines] == ["count", "1", "1"]
+    assert lines[2].endswith(f"  {UNKNOWN} quokka")
     assert lines[1].endswith(f"  {UNKNOWN}")
     assert json.loads(invoke(machine, "gaps", "--base", BASE, "--json").stdout) == client.get(f"{B}/gaps").json
     assert invoke(machine, "gaps", "--base", "nobody").exit_code == 1
