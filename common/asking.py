@@ -27,6 +27,7 @@ from common.stages.caching import EpochMemory, Epochs
 from common.stages.candidates import Candidates
 from common.stages.contents import Library
 from common.stages.context import Contexts
+from common.stages.keeping import Keeping
 from common.stages.listing import Listing
 from common.stages.metering import Meter
 from common.stages.neighbourhood import Neighbourhood
@@ -61,6 +62,7 @@ class Asking:
     listing: Listing
     reading: Reading
     meter: Meter
+    keeping: Keeping
     prices: Prices
     authenticate: Authenticate
     ready: Callable[[], Mapping[str, Any]]
@@ -80,6 +82,7 @@ def asking(
 ) -> Asking:
     """The query side. `within` bounds a look-up where the catalog and the index are other machines."""
     meter, prices = Meter(catalog), _prices(settings)
+    keeping = Keeping(catalog, clock, settings.kb_keep_questions)  # type: ignore[arg-type]  # Settings checked it
     spaces = Spaces(
         catalog=catalog,
         index=index,
@@ -103,7 +106,8 @@ def asking(
     addressing, library = Addressing(catalog, index), Library(catalog)
     reading = Reading(catalog, index, addressing, library, searcher.view, _bucket_path(settings))
     reordering, neighbourhood = Reordering(_reranker(settings), meter.count), Neighbourhood(reading.related, within)
-    answers = Answers(searcher, epochs, cache, reordering, settings.kb_deadline_seconds, within, neighbourhood)
+    deadline = settings.kb_deadline_seconds
+    answers = Answers(searcher, epochs, cache, reordering, deadline, within, neighbourhood, keeping.asked)
     several = SeveralBases(answers)
     upkeep = QuestionVectors(vector_cache, spaces, patience, lambda base, _, spent: meter.count(base, "upkeep", spent))
     pinned, surroundings = PinnedDocuments(catalog, index, searcher.candidates), Surroundings(index)
@@ -120,17 +124,18 @@ def asking(
         listing=Listing(catalog, addressing, library, searcher.view, prices),
         reading=reading,
         meter=meter,
+        keeping=keeping,
         prices=prices,
         authenticate=authenticate(settings, clock),
         ready=lambda: _readiness(models, catalog, index, vectors),
         searcher=lambda over: Searcher(over, index, spaces, Candidates(over, index, EpochMemory()), upkeep),
-        close=lambda: _close(meter, close),
+        close=lambda: _in_turn(meter.close, keeping.close, close),
     )
 
 
-def _close(meter: Meter, close: Callable[[], None]) -> None:
-    meter.close()
-    close()
+def _in_turn(*closing: Callable[[], None]) -> None:
+    for close in closing:
+        close()
 
 
 def _prices(settings: Settings) -> Prices:

@@ -54,6 +54,7 @@ def process_runtime() -> Runtime:
     local = settings.kb_mode == "local"
     opened = local_runtime(settings) if local else cloud_runtime(settings, stopping=_told_to_stop())
     atexit.register(opened.meter.close)
+    atexit.register(opened.keeping.close)
     return opened
 
 

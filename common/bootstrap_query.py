@@ -55,6 +55,7 @@ def _process_asking() -> Asking:
     settings = process_settings()
     opened = local_asking(settings) if settings.kb_mode == "local" else cloud_asking(settings)
     atexit.register(opened.meter.close)
+    atexit.register(opened.keeping.close)
     return opened
 
 

@@ -152,28 +152,31 @@ def answer(body: Any, status: int = 200, **headers: str) -> Response:  # noqa: A
     return Response(text, status, named, mimetype="application/json")
 
 
-def json_bytes(request: Request) -> bytes:
-    """The bytes of a JSON body, not looked at. Raises Refused 413 or 415."""
+def json_bytes(request: Request, most: int = MAX_JSON) -> bytes:
+    """The bytes of a JSON body, `most` of them, not looked at. Raises Refused 413 or 415."""
     if request.mimetype != "application/json":
         raise Refused(415, "NOT_JSON", "Send the body as application/json.")
-    if (request.content_length or 0) > MAX_JSON:
-        raise Refused(413, "TOO_LARGE", f"A JSON body has at most {MAX_JSON:,} bytes.")
-    data = request.stream.read(MAX_JSON + 1)
-    if len(data) > MAX_JSON:
-        raise Refused(413, "TOO_LARGE", f"A JSON body has at most {MAX_JSON:,} bytes.")
+    if (request.content_length or 0) > most:
+        raise Refused(413, "TOO_LARGE", f"A JSON body has at most {most:,} bytes here.")
+    data = request.stream.read(most + 1)
+    if len(data) > most:
+        raise Refused(413, "TOO_LARGE", f"A JSON body has at most {most:,} bytes here.")
     return data
 
 
 def json_body(request: Request) -> dict[str, Any]:
     """The request's JSON object. Raises Refused 400, 413 or 415."""
-    data = json_bytes(request)
-    try:
-        body = json.loads(data, parse_constant=_no_constant)
-        json.dumps(body, ensure_ascii=False).encode()
-    except (ValueError, RecursionError) as error:
-        raise Refused(400, "BAD_JSON", f"The body is not JSON: {_brief(error)}.", "body") from error
+    body = _json_value(json_bytes(request))
     if not isinstance(body, dict):
         raise Refused(400, "BAD_JSON", "The body is a JSON object.", "body")
+    return body
+
+
+def json_list(request: Request, most: int) -> list[Any]:
+    """The request's JSON array of at most `most` bytes. Raises Refused 400, 413 or 415."""
+    body = _json_value(json_bytes(request, most))
+    if not isinstance(body, list):
+        raise Refused(400, "BAD_JSON", "The body is a JSON array.", "body")
     return body
 
 
@@ -231,6 +234,15 @@ def _place(error: Exception) -> dict[str, object]:
     if trace is None:
         return {}
     return {"file": trace.tb_frame.f_code.co_filename.rsplit("/", 1)[-1], "line": trace.tb_lineno}
+
+
+def _json_value(data: bytes) -> Any:  # noqa: ANN401 - whatever was sent
+    try:
+        body = json.loads(data, parse_constant=_no_constant)
+        json.dumps(body, ensure_ascii=False).encode()
+    except (ValueError, RecursionError) as error:
+        raise Refused(400, "BAD_JSON", f"The body is not JSON: {_brief(error)}.", "body") from error
+    return body
 
 
 def _no_constant(name: str) -> float:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from common.asking import MEGABYTE, Asking, authenticate
+from common.domain.comparison import Asked
 from common.domain.errors import Misconfigured
 from common.domain.objects import ObjectChange, ObjectRef
 from common.domain.reindex import Order
@@ -85,7 +86,17 @@ def working(side: Asking, bucket: Bucket, work: Work, send: Callable[[Order], No
     reindexing = _reindexing(side, send)
     return {
         "store": bucket.store,
-        "manage": Manage(bucket.store, catalog, spaces, clock, bucket.announce, bucket.sign, quota, file_limit),
+        "manage": Manage(
+            bucket.store,
+            catalog,
+            spaces,
+            clock,
+            bucket.announce,
+            bucket.sign,
+            quota,
+            file_limit,
+            side.keeping.forget,
+        ),
         "reconcile": Reconcile(
             bucket.store,
             catalog,
@@ -134,8 +145,13 @@ def _migrating(
     catalog, index, spaces, clock = side.catalog, side.index, side.spaces, side.clock
     slices = side.settings.kb_slice_seconds
     rebuild = Rebuild(catalog, index, spaces, clock, slices, work.stopping, work.step, side.meter.count)
-    comparing = Comparing(catalog, index, side.searcher)
+    comparing = Comparing(catalog, index, side.searcher, lambda base: _kept(side, base))
     return Migrating(catalog, index, spaces, clock, reindexing, rebuild, gate_fit, comparing, send, work.step)
+
+
+def _kept(side: Asking, base: str) -> list[Asked]:
+    """The questions of a base that are stored with their words: its set, and real ones where they may be kept."""
+    return [Asked(each.text, each.source, each.origin) for each in side.keeping.questions(base) if each.text]
 
 
 def unusable(settings: Settings, clock: Clock) -> list[str]:

@@ -178,6 +178,9 @@ class Settings:
     kb_truncation_mark: str = _setting("[conteúdo truncado]", _line(100), "what a text that was cut ends in")
     kb_token_counter: str = _setting("estimate", _counter, "estimate, tiktoken:<encoding>, or a tokenizer.json")
     kb_redact: str = _setting("secrets", _one_of("off", "secrets"), "mask secrets in context and prompt")
+    kb_keep_questions: str = _setting(
+        "hashed", _one_of("off", "hashed", "text"), "keep real questions: not, by hash, or (your consent) their words"
+    )
     kb_embed_provider: str = _setting(
         "fastembed", _one_of("fastembed", "openai", "voyage", "ollama", "bedrock", "none"), "who embeds"
     )

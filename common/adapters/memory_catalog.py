@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from common.domain.objects import ObjectRef
+from common.domain.questions import KeptQuestion, merged
 from common.domain.records import (
     BaseRecord,
     CollectionRecord,
@@ -44,6 +45,7 @@ class MemoryCatalog:
         self._documents: dict[tuple[ObjectRef, int, str], str] = {}
         self._jobs: dict[tuple[str, str], str] = {}
         self._usage: dict[str, Usage] = {}
+        self._questions: dict[str, str] = {}
 
     def transact(self, ref: ObjectRef, job_id: str, decide: Callable[[Held], Decision[T]]) -> T:
         self._check()
@@ -174,6 +176,23 @@ class MemoryCatalog:
         self._check()
         return self._usage.get(base, {})
 
+    def add_questions(self, base: str, asked: Sequence[KeptQuestion]) -> None:
+        with self._lock:
+            self._put_questions(base, merged(self.questions(base), asked))
+
+    def replace_questions(self, base: str, stored: Sequence[KeptQuestion]) -> None:
+        with self._lock:
+            real = [each for each in self.questions(base) if each.origin == "asked"]
+            self._put_questions(base, merged(real, stored))
+
+    def questions(self, base: str) -> Sequence[KeptQuestion]:
+        self._check()
+        return [KeptQuestion(**fields) for fields in json.loads(self._questions.get(base, "[]"))]
+
+    def forget_questions(self, base: str) -> None:
+        self._check()
+        self._questions.pop(base, None)
+
     def void_leases(self) -> int:
         self._check()
         with self._lock:
@@ -189,6 +208,9 @@ class MemoryCatalog:
 
     def _raise(self, base: str, *, by: int) -> None:
         self._epochs[base] = self._epochs.get(base, 0) + by
+
+    def _put_questions(self, base: str, questions: Sequence[KeptQuestion]) -> None:
+        self._questions[base] = json.dumps([to_json(each) for each in questions])
 
     def _listed(self, base: str) -> list[DocumentRecord]:
         self._check()

@@ -17,6 +17,8 @@ from common.domain.metrics import auc, confusion_at, mrr_at, ndcg_at, recall_at
 
 NO_MATCH_EXIT: Final = 3
 _DEPTH: Final = 50
+_MEASURING: Final = {"X-Keep-Question": "no"}
+"""These are nobody's questions: the base is not to learn of gaps from them."""
 _BASES: Final = "The base; several with weights."
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -127,7 +129,8 @@ class _Scores:
 @click.command()
 @click.argument("questions", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @base_option
-def evaluate(context: Context, questions: Path, base: str) -> None:
+@click.option("--keep", is_flag=True, help="Store the questions in the base, for comparing models later.")
+def evaluate(context: Context, questions: Path, base: str, keep: bool) -> None:  # noqa: FBT001 - click's flag
     """Measure ranking and gate over QUESTIONS: [{"question": ..., "source": ... or null}]."""
     asked = _read_questions(questions)
     scores = _Scores()
@@ -136,6 +139,9 @@ def evaluate(context: Context, questions: Path, base: str) -> None:
         context.api() as api,
         click.progressbar(asked, label="Asking", hidden=hidden, file=sys.stderr) as bar,
     ):
+        if keep:
+            stored = [{"question": question, "source": source} for question, source in asked]
+            api.call("PUT", route("bases", base, "questions"), body=stored).checked()
         for question, source in bar:
             _ask(api, base, question, source, scores)
     body = scores.body()
@@ -149,10 +155,11 @@ def _ask(api: Api, base: str, question: str, source: str | None, scores: _Scores
     path = route("bases", base, "search")
     if source is not None:
         body = {"query": question, "top_k": _DEPTH, "threshold": None}
-        ranked = api.call("POST", path, body=body).checked().body["passages"]
+        ranked = api.call("POST", path, body=body, headers=_MEASURING).checked().body["passages"]
         sources = list(dict.fromkeys(passage["source"] for passage in ranked))
         scores.ranks.append(sources.index(source) + 1 if source in sources else None)
-    gate = api.call("POST", path, body={"query": question, "threshold": "auto"}).checked().body["gate"]
+    body = {"query": question, "threshold": "auto"}
+    gate = api.call("POST", path, body=body, headers=_MEASURING).checked().body["gate"]
     value = -math.inf if gate["value"] is None else gate["value"]
     (scores.unanswerable if source is None else scores.answerable).append(value)
     scores.cut = gate["threshold"]

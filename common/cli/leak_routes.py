@@ -139,6 +139,10 @@ def _signed(_base: str, canary: Canary) -> dict[str, Any]:
     return {"source": canary.source, "content_type": "text/markdown", "size": 10}
 
 
+def _set(_base: str, canary: Canary) -> list[dict[str, Any]]:
+    return [{"question": canary.hook, "source": canary.source}]
+
+
 PUBLIC: Final[tuple[Route, ...]] = (("GET", "/healthz"), ("GET", "/readyz"), ("GET", "/openapi.json"))
 """What every function has beside its routes."""
 BASE: Final = "/v1/bases/{base}"
@@ -165,6 +169,17 @@ WAYS: Final[Mapping[Route, Way]] = {
     ("POST", f"{BASE}/reconcile"): Way(_nothing, shows=False),
     ("POST", "/v1/reconcile"): Way(_nothing, refused=False),
     ("POST", f"{BASE}/calibrate"): Way(_nothing, owner=False, own=False),
+    ("GET", f"{BASE}/gaps"): Way(shows=False),
+    ("GET", f"{BASE}/questions"): Way(shows=False),
+    ("PUT", f"{BASE}/questions"): Way(_set, owner=False, own=False),
+    ("POST", f"{BASE}/reindex"): Way(_nothing, owner=False, own=False),
+    ("GET", f"{BASE}/reindex"): Way(owner=False),
+    ("GET", f"{BASE}/reindex/plan"): Way(owner=False, own=False),
+    ("GET", BASE + "/reindex/{reindex_id}"): Way(owner=False),
+    **{
+        ("POST", BASE + "/reindex/{reindex_id}/" + command): Way(_nothing, owner=False, own=False)
+        for command in ("switch", "rollback", "cancel", "retire")
+    },
     ("POST", f"{BASE}/uploads"): Way(_signed, owner=False, own=False),
     ("PUT", "/v1/uploads/{token}"): Way(upload=True, owner=False, own=False, refused=False, public=True),
     **dict.fromkeys(PUBLIC, Way(owner=False, own=False, refused=False, public=True)),
@@ -203,6 +218,7 @@ def _paths(rule: str, base: str, sought: Canary, *, guess: bool) -> list[str]:
         "base": (base,),
         "source": guesses or (sought.document_id,),
         "job_id": guesses or (sought.job_id,),
+        "reindex_id": guesses or ("last",),
         "token": (sought.source,),
     }
     paths = [rule]

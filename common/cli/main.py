@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import click
 
-from common.cli import ask, change, material, models, read, reconcile, reindex, usage
+from common.cli import ask, change, gaps, material, models, read, reconcile, reindex, usage
 from common.cli.api import Connect
 from common.cli.output import Context, Options
 from common.domain.errors import FicharioError, Misconfigured
@@ -78,7 +78,7 @@ def build(connect: Connect, more: Sequence[click.Command] = ()) -> click.Group:
         context.meta["connect"] = connect
 
     commands = (*change.COMMANDS, *reconcile.COMMANDS, *ask.COMMANDS, *material.COMMANDS, *read.COMMANDS)
-    for command in (*more, *commands, *usage.COMMANDS):
+    for command in (*more, *commands, *usage.COMMANDS, *gaps.COMMANDS):
         fichario.add_command(command)
 
     @fichario.group(name="models", cls=Group)

@@ -37,6 +37,8 @@ class Search:
     filter: SearchFilter = SearchFilter()
     rerank: Rerank = "off"
     fusion: Method = "sum"
+    measuring: bool = field(default=False, compare=False)
+    """True for one that measures the base: answered as any other, and not kept as a real question."""
 
     @property
     def pool(self) -> int:

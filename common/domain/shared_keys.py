@@ -43,5 +43,5 @@ def _plain(part: Any) -> Any:  # noqa: ANN401 - any part of a key
     if isinstance(part, tuple):
         return [_plain(item) for item in part]
     if is_dataclass(part) and not isinstance(part, type):
-        return {type(part).__name__: [_plain(getattr(part, field.name)) for field in fields(part)]}
+        return {type(part).__name__: [_plain(getattr(part, field.name)) for field in fields(part) if field.compare]}
     raise TypeError(f"{type(part).__name__} cannot be a part of a shared key")

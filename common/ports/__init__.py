@@ -18,6 +18,7 @@ from common.domain.records import (
 )
 from common.domain.space import EmbeddingSpace
 from common.domain.usage import Usage
+from common.ports.questions import Questions as Questions
 from common.ports.queue import Delivery as Delivery
 from common.ports.queue import Message as Message
 from common.ports.queue import PullQueue as PullQueue
@@ -73,7 +74,7 @@ class Live:
     stale: bool = False
 
 
-class Catalog(Protocol):
+class Catalog(Questions, Protocol):
     """The truth about bases, objects, documents and jobs (DESIGN, 3). All methods raise Unavailable when it is out of
     reach; the base is an argument of every one but those over all bases.
     """

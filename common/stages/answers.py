@@ -3,6 +3,7 @@ within the deadline or not at all.
 """
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -28,10 +29,16 @@ class Answers:
     deadline: float
     within: Within
     neighbourhood: Neighbourhood
+    asked: Callable[[str, Search, Answer], None]
     flights: SingleFlight[Answer] = field(default_factory=SingleFlight)
 
     def answer(self, base: str, search: Search) -> Answer:
         """The answer at the base's current epoch. Raises what `Searcher.search` raises."""
+        found = self._answer(base, search)
+        self.asked(base, search, found)
+        return found
+
+    def _answer(self, base: str, search: Search) -> Answer:
         started = time.perf_counter()
         epoch, age = self.epochs.read(base)
         collection = self.searcher.view(base, epoch).collection.name

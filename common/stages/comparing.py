@@ -62,7 +62,7 @@ def _both(base: str, asked: Asked, blue: Searcher, green: Searcher) -> Both:
 
 def _said(base: str, asked: Asked, searcher: Searcher) -> Said:
     """Ranked without a gate, then with it. Raises Misconfigured where words alone would be compared with vectors."""
-    ranked = searcher.search(base, Search(asked.text, top_k=DEPTH, threshold=None))
+    ranked = searcher.search(base, Search(asked.text, top_k=DEPTH, threshold=None, measuring=True))
     if ranked.degraded:
         raise Misconfigured(f"The model of a collection cannot be asked: {' '.join(ranked.warnings)}")
-    return Said.of(ranked, searcher.search(base, Search(asked.text, top_k=1)))
+    return Said.of(ranked, searcher.search(base, Search(asked.text, top_k=1, measuring=True)))

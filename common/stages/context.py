@@ -4,7 +4,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, TypeVar
 
@@ -56,13 +56,15 @@ class Contexts:
     def of_base(self, base: str, wanted: Wanted) -> tuple[Answer, Block]:
         """The block of one base."""
         return self._settled(
-            lambda: self.answers.answer(base, wanted.search), [base], lambda a, v: self._block(a, v, wanted)
+            lambda again: self.answers.answer(base, _repeated(wanted.search, again=again)),
+            [base],
+            lambda answer, views: self._block(answer, views, wanted),
         )
 
     def of_several(self, bases: Sequence[Weighted], wanted: Wanted) -> tuple[Answer, Block]:
         """One block of several bases, each with up to `top_k` passages, in the order of the bases."""
         return self._settled(
-            lambda: self.several.each(bases, wanted.search),
+            lambda again: self.several.each(bases, _repeated(wanted.search, again=again)),
             [each.base for each in bases],
             lambda answer, views: self._block(answer, views, wanted),
         )
@@ -70,21 +72,21 @@ class Contexts:
     def prompt(self, base: str, wanted: Wanted, preamble: str | None) -> tuple[Answer, Prompt]:
         """The prompt of one base. Raises Refused 422 for a preamble that the budget does not hold."""
         return self._settled(
-            lambda: self.answers.answer(base, wanted.search),
+            lambda again: self.answers.answer(base, _repeated(wanted.search, again=again)),
             [base],
             lambda answer, views: self._prompt(answer, views[base], wanted, preamble),
         )
 
     def _settled(
         self,
-        ask: Callable[[], Answer],
+        ask: Callable[[bool], Answer],
         bases: Sequence[str],
         make: Callable[[Answer, Mapping[str, View]], T | None],
     ) -> tuple[Answer, T]:
         """The answer and what was made of it, both of one epoch of each base."""
         until = time.monotonic() + self.answers.deadline
-        for _ in range(REPEATS):
-            answer = ask()
+        for attempt in range(REPEATS):
+            answer = ask(attempt > 0)
             epochs = {share.base: share.epoch for share in answer.bases} or {bases[0]: answer.epoch}
             work = partial(self._made, answer, epochs, make)
             made = self.within(work, max(0.0, until - time.monotonic()))
@@ -135,6 +137,11 @@ class Contexts:
             known |= self.surroundings.read(view, mine) if mine else {}
         laid.surround(known)
         return laid
+
+
+def _repeated(search: Search, *, again: bool) -> Search:
+    """The question as asked the first time, or once more for the same caller: it counts once."""
+    return replace(search, measuring=search.measuring or again)
 
 
 def _by_base(answer: Answer, bases: Sequence[str], top_k: int) -> list[list[Piece]]:

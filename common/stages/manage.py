@@ -27,7 +27,7 @@ from common.stages.spaces import Spaces
 class Manage:
     """Changes of the bucket on a caller's behalf. `announce` publishes a change that the bucket itself cannot tell of.
 
-    `file_limit` is in bytes, 0 for none.
+    `file_limit` is in bytes, 0 for none; `forget` lets go of the questions that were kept of a base.
     """
 
     store: ObjectStore
@@ -38,6 +38,7 @@ class Manage:
     sign: Callable[[ObjectRef, str, int], SignedUpload]
     quota: Quota
     file_limit: int
+    forget: Callable[[str], None]
 
     def upload(self, base: str, source: str, data: bytes, content_type: str) -> dict[str, Any]:
         """Store the file; equal content that already answers is left as it is (`unchanged`).
@@ -100,13 +101,14 @@ class Manage:
         return self._remove(self._object_named(base, key))
 
     def reset(self, base: str) -> dict[str, Any]:
-        """Remove every object of the base; the base itself stays."""
+        """Remove every object of the base, and its kept questions; the base itself stays."""
         names = {known.ref.name for known in self.catalog.objects(base) if known.state != "deleted"}
         names |= {stat.ref.name for stat in self.store.list(base)}
         if not names and self.catalog.base(base) is None:
             raise Refused(404, "NO_BASE", f"There is no base {base}.", sentinel="NO_KB_MATCH")
         jobs = [self._remove(ObjectRef(base, name))["job_id"] for name in sorted(names)]
         self.catalog.update_base(base, lambda known: (None, known), raise_epoch=True)
+        self.forget(base)
         return {"base": base, "deleted": len(jobs), "job_ids": jobs}
 
     def _same(self, ref: ObjectRef, data: bytes) -> ObjectStat | None:

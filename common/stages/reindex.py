@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from common.domain.errors import Refused
+from common.domain.errors import ModelMissing, Refused
 from common.domain.objects import ObjectRef
 from common.domain.records import BaseRecord, ObjectRecord
 from common.domain.reindex import Order, Reindex, moved, worse_by
@@ -180,7 +180,10 @@ class Reindexing:
         if record is None or record.live is None:
             raise Refused(404, "NO_BASE", f"There is no base {base}.", sentinel="NO_KB_MATCH")
         _not_running(record)
-        space, embedder = self.spaces.wanted(model)
+        try:
+            space, embedder = self.spaces.wanted(model)
+        except ModelMissing as missing:
+            raise Refused(409, "NO_MODEL", str(missing), "model") from missing
         green = collection_name(alias_name(self.spaces.template, base), space.fingerprint)
         if green == record.live:
             detail = f"Base {base} is in this vector space already ({space.fingerprint}): a migration changes nothing."

@@ -11,8 +11,11 @@ from functions.manage.schemas import (
     Drift,
     DriftOfAll,
     Fitted,
+    Gaps,
     Job,
     Jobs,
+    QuestionCounts,
+    QuestionSet,
     Removal,
     Repair,
     Reset,
@@ -71,6 +74,15 @@ OPERATIONS: Final[Mapping[Route, Operation]] = {
         json_of(DriftOfAll),
         [Body(Repair)],
         body_required=False,
+    ),
+    ("GET", f"{_BASE}/gaps"): Operation(
+        "What the base was asked and does not answer, the most often asked first",
+        json_of(Gaps),
+        query={"limit": _PAGED["limit"]},
+    ),
+    ("GET", f"{_BASE}/questions"): Operation("How many questions are kept of a base", json_of(QuestionCounts)),
+    ("PUT", f"{_BASE}/questions"): Operation(
+        "Store the questions that later comparisons of two models ask", json_of(QuestionCounts), [Body(QuestionSet)]
     ),
     ("POST", f"{_BASE}/calibrate"): Operation("Fit the base's gate anew", json_of(Fitted), problems=[409]),
     ("POST", f"{_BASE}/reindex"): Operation(

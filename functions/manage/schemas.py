@@ -4,9 +4,10 @@ and tests hold both together.
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictBool, StrictInt, StrictStr
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, RootModel, StrictBool, StrictInt, StrictStr
 
 from common.domain.codes import FailureCode, JobState
+from common.domain.questions import LIMITS, MAX_CHARACTERS, Keep
 
 _WriteBack = Literal["success", "failed"]
 
@@ -216,3 +217,57 @@ class Fitted(BaseModel):
     sd: float
     passages: int
     rates: dict[str, float]
+
+
+class Gap(BaseModel):
+    """A question that the base does not answer; without its words where they are not kept."""
+
+    question: str | None
+    digest: str
+    count: int
+    last_asked_at: str | None
+
+
+class Gaps(BaseModel):
+    """Questions without an answer; `kept` is what is kept of a real question (KB_KEEP_QUESTIONS)."""
+
+    kept: Keep
+    gaps: list[Gap]
+
+
+class AskedCounts(BaseModel):
+    """Real questions, each once; `unanswered` are those that were not answered the last time."""
+
+    questions: int
+    answered: int
+    unanswered: int
+    times_asked: int
+
+
+class SetCounts(BaseModel):
+    """The stored set; `answerable` are those with a source."""
+
+    questions: int
+    answerable: int
+
+
+class QuestionCounts(BaseModel):
+    """How many questions are kept of a base."""
+
+    base: str
+    kept: Keep
+    asked: AskedCounts
+    set: SetCounts
+
+
+class StoredQuestion(BaseModel):
+    """A question of a set with the source that answers it, or null where nothing does."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    question: Annotated[StrictStr, Field(min_length=1, max_length=MAX_CHARACTERS)]
+    source: Annotated[StrictStr, Field(min_length=1)] | None
+
+
+class QuestionSet(RootModel[Annotated[list[StoredQuestion], Field(max_length=LIMITS["set"])]]):
+    """The whole set, as `fichario evaluate` reads it: it replaces the one before, and an empty one takes it away."""

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from werkzeug.wrappers import Response
 
@@ -16,6 +16,9 @@ from functions.query import context, protocols, reading, usage
 from functions.query.decode import decode_search, decode_several
 from functions.query.encode import encode_answer
 from functions.query.noticed import noticed
+
+KEEP_QUESTION: Final = "X-Keep-Question"
+"""A header: `no` has a question answered and not kept, as one that only measures a base."""
 
 
 def router(runtime: Asking) -> Router:
@@ -37,6 +40,7 @@ def _search(runtime: Asking) -> list[Route]:
     def search(call: Call) -> Response:
         started = time.perf_counter()
         wanted = decode_search(json_body(call.request), runtime.settings)
+        wanted = replace(wanted, measuring=call.request.headers.get(KEEP_QUESTION) == "no")
         found = noticed(runtime.answers.answer(call.base, wanted))
         return answer(encode_answer(found, (time.perf_counter() - started) * 1000, runtime.prices))
 

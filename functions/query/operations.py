@@ -31,7 +31,10 @@ _AMBIGUOUS: Final = 409
 
 OPERATIONS: Final[Mapping[Route, Operation]] = {
     ("POST", f"{_BASE}/search"): Operation(
-        "Ask a base: cited passages, or no match", json_of(SearchAnswer), [Body(SearchBody)]
+        "Ask a base: cited passages, or no match",
+        json_of(SearchAnswer),
+        [Body(SearchBody)],
+        headers={"X-Keep-Question": {"type": "string", "description": "`no`: answer it, and keep nothing of it."}},
     ),
     ("POST", "/v1/search"): Operation(
         "Ask several bases at once", json_of(SearchAnswer), [Body(SeveralBody)], problems=[404]

@@ -144,18 +144,24 @@ class OneMachine:
 
     def settle(self) -> None:
         """Let everything happen that is still to happen."""
-        topic = self.runtime.settings.kb_topic_events
         self.runtime.scan.scan(allow_mass_removal=True)
         for _ in range(1000):
-            delivery = self.runtime.queue.take(topic, 3600)
-            if delivery is not None:
-                self.deliver(delivery)
+            taken = [self.runtime.queue.take(topic, 3600) for topic in self.topics]
+            if any(taken):
+                for delivery in filter(None, taken):
+                    self.deliver(delivery)
                 continue
-            due = self.runtime.queue.next_due(topic)
+            waiting = [self.runtime.queue.next_due(topic) for topic in self.topics]
+            due = min((each for each in waiting if each is not None), default=None)
             if due is None:
                 return
             self.clock.advance(max(0.0, due - self.clock.now()) + 0.001)
         raise AssertionError("the queue never drains")
+
+    @property
+    def topics(self) -> tuple[str, str]:
+        settings = self.runtime.settings
+        return settings.kb_topic_events, settings.kb_topic_reindex
 
     def check(self, expected: dict[str, tuple[int, int]]) -> None:
         """The index equals the folder: nothing lost, doubled, stale, half or left behind."""

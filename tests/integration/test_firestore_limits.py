@@ -2,15 +2,19 @@
 is in test_firestore_writes.py.
 """
 
+from random import Random
+
 import pytest
 
 from common.adapters.firestore.calls import COMMIT_BYTES, WRITES
 from common.adapters.firestore.catalog import FirestoreCatalog
 from common.adapters.firestore.layout import PLAIN_CHARACTERS
+from common.adapters.firestore.questions import SET_DOCUMENTS
 from common.domain import fencing
 from common.domain.errors import DocumentError
 from common.domain.objects import ObjectChange, ObjectRef
 from common.domain.outcomes import Result
+from common.domain.questions import LIMITS, asked_question, set_question
 from tests.contract.emulators import Meter, firestore_client, new_project, tap
 from tests.contract.records import document, publish, publish_with
 
@@ -104,3 +108,28 @@ def test_files_of_one_document_are_listed_without_asking_what_answers(catalog, m
     assert len(catalog.documents("acme")) == 3
     assert len(catalog.documents_named("acme", "1.md")) == 1
     assert meter.calls == {"run_query": 2}
+
+
+def test_a_batch_of_real_questions_is_one_write_and_a_whole_set_at_most_sixteen(catalog, meter):
+    asked = [asked_question(f"question {number}?", number, answered=True, words=True) for number in range(40)]
+    for _ in range(2):
+        catalog.add_questions("acme", asked)
+    first, second = meter.writes
+    assert first.update.name == second.update.name, "each batch leaves a document"
+    meter.reset()
+    catalog.replace_questions("acme", [set_question(f"{number}", "a.md", 1.0) for number in range(20)])
+    assert (meter.collections(), len(meter.commits)) == ({"kb_questions": 1}, 1)
+    meter.reset()
+    catalog.replace_questions("acme", [set_question(f"{number}", "a.md", 2.0) for number in range(LIMITS["set"])])
+    assert (meter.collections(), len(meter.commits)) == ({"kb_questions": SET_DOCUMENTS}, 1)
+
+
+def test_questions_that_no_document_holds_lose_the_oldest(catalog, meter):
+    letters = Random(7)  # noqa: S311 - not for cryptography
+    texts = ["".join(chr(letters.randrange(0x10000, 0x110000)) for _ in range(1000)) for _ in range(LIMITS["asked"])]
+    asked = [asked_question(text, number, answered=True, words=True) for number, text in enumerate(texts)]
+    catalog.add_questions("acme", asked)
+    found = catalog.questions("acme")
+    assert LIMITS["asked"] > len(found) > LIMITS["asked"] / 4
+    assert found == asked[: -len(found) - 1 : -1]
+    assert max(type(write).pb(write).ByteSize() for write in meter.writes) < MEBIBYTE

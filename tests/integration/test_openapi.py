@@ -222,6 +222,48 @@ ASKED = {
         ("/v1/reconcile", json_body(yes="no"), 400),
     ],
     ("POST", "/v1/bases/<base>/calibrate"): [(f"{B}/calibrate", {}, 200)],
+    ("GET", "/v1/bases/<base>/gaps"): [
+        (f"{B}/gaps", {}, 200),
+        (f"{B}/gaps?limit=1", {}, 200),
+        (f"{B}/gaps?limit=0", {}, 400),
+        ("/v1/bases/nobody/gaps", {}, 404),
+    ],
+    ("GET", "/v1/bases/<base>/questions"): [
+        (f"{B}/questions", {}, 200),
+        ("/v1/bases/nobody/questions", {}, 404),
+    ],
+    ("PUT", "/v1/bases/<base>/questions"): [
+        (
+            f"{B}/questions",
+            {"json": [{"question": "Quem?", "source": "um.md"}, {"question": "x", "source": None}]},
+            200,
+        ),
+        (f"{B}/questions", {"json": []}, 200),
+        (f"{B}/questions", {"json": [{"question": "x"}]}, 400),
+        (f"{B}/questions", json_body(question="x", source=None), 400),
+        (f"{B}/questions", {"data": b"x"}, 415),
+        (f"{B}/questions", {"data": b"x" * 2_200_000, "content_type": "application/json"}, 413),
+        ("/v1/bases/nobody/questions", {"json": []}, 404),
+    ],
+    ("POST", "/v1/bases/<base>/reindex"): [
+        (f"{B}/reindex", {}, 409),
+        (f"{B}/reindex", json_body(model="none-such"), 409),
+        (f"{B}/reindex", json_body(model=1), 400),
+        (f"{B}/reindex", json_body(model="x", force=True), 400),
+        ("/v1/bases/nobody/reindex", {}, 404),
+    ],
+    ("GET", "/v1/bases/<base>/reindex"): [(f"{B}/reindex", {}, 404)],
+    ("GET", "/v1/bases/<base>/reindex/plan"): [
+        (f"{B}/reindex/plan", {}, 409),
+        (f"{B}/reindex/plan?model=none-such", {}, 409),
+        (f"{B}/reindex/plan?other=1", {}, 400),
+        ("/v1/bases/nobody/reindex/plan", {}, 404),
+    ],
+    ("GET", "/v1/bases/<base>/reindex/<reindex_id>"): [(f"{B}/reindex/none", {}, 404)],
+    **{
+        ("POST", f"/v1/bases/<base>/reindex/<reindex_id>/{command}"): [(f"{B}/reindex/none/{command}", {}, 404)]
+        for command in ("switch", "rollback", "cancel", "retire")
+    },
     ("PUT", "/v1/uploads/<token>"): [("/v1/uploads/none", {"data": b"x"}, 403)],
     ("DELETE", "/v1/bases/<base>/documents/<source:source>"): [
         (f"{B}/documents/dois.md", {}, 202),
@@ -270,6 +312,38 @@ def test_a_job_and_a_signed_upload_are_as_they_are_written(machine, client):
         assert job.status_code == 200
         check(("GET", "/v1/bases/<base>/jobs/<job_id>"), job)
         machine.settle()
+
+
+def test_a_migration_is_as_it_is_written(tmp_path):
+    """Words that meet otherwise are another space: no second model is needed for it."""
+    moving = OneMachine(tmp_path, settings={"KB_NORMALIZE": "stem"})
+    try:
+        moving.runtime.manage.upload(BASE, "um.md", content("um", 1, 2), "")
+        moving.settle()
+        moving.settings = {"KB_NORMALIZE": "fold", "KB_REINDEX_TOLERANCE": "1"}
+        moving.restart()
+        one, own = Client(application(moving.runtime)), "/v1/bases/<base>/reindex"
+        asked = [
+            ("GET", f"{own}/plan", f"{B}/reindex/plan", 200),
+            ("POST", own, f"{B}/reindex", 202),
+            ("GET", own, f"{B}/reindex", 200),
+            ("POST", f"{own}/<reindex_id>/cancel", f"{B}/reindex/last/cancel", 200),
+            ("POST", own, f"{B}/reindex", 202),
+            ("POST", own, f"{B}/reindex", 409),
+            ("POST", f"{own}/<reindex_id>/switch", f"{B}/reindex/last/switch", 409),
+            ("POST", f"{own}/<reindex_id>/switch", f"{B}/reindex/last/switch", 200),
+            ("POST", f"{own}/<reindex_id>/rollback", f"{B}/reindex/last/rollback", 200),
+            ("POST", f"{own}/<reindex_id>/retire", f"{B}/reindex/last/retire", 200),
+            ("GET", f"{own}/<reindex_id>", f"{B}/reindex/last", 200),
+        ]
+        for method, rule, path, status in asked:
+            response = one.open(path, method=method)
+            assert response.status_code == status, (method, path, response.json)
+            check((method, rule), response)
+            if status == 409 and path.endswith("switch"):
+                moving.settle()
+    finally:
+        moving.runtime.close()
 
 
 def test_a_card_that_has_not_changed_is_as_it_is_written(client):

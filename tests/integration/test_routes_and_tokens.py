@@ -70,7 +70,9 @@ def asked(machine, routers):
     for router in routers:
         assert set(router.routes) == {(route.method, route.rule) for route in router._routes.values()}
         for route in router._routes.values():
-            path = route.rule.replace("<base>", BASE).replace("<job_id>", job).replace("<source:source>", "um.md")
+            path = route.rule
+            for name, value in (("base", BASE), ("job_id", job), ("source:source", "um.md"), ("reindex_id", "last")):
+                path = path.replace(f"<{name}>", value)
             assert "<" not in path, f"say what stands in {route.rule}"
             found.append((route.method, path, route.scope))
     assert len(found) >= 11
@@ -88,7 +90,8 @@ def state(machine):
     ]
     record = catalog.base(BASE)
     points = machine.index.generations(BASE, record.live)
-    return catalog.epoch(BASE), list(catalog.bases()), jobs, objects, stored, points, list(machine.mail)
+    kept = machine.runtime.keeping.questions(BASE)
+    return catalog.epoch(BASE), list(catalog.bases()), jobs, objects, stored, points, list(machine.mail), kept
 
 
 def send(routers, method, path, token, data=None, headers=None):
@@ -149,6 +152,17 @@ SCOPE_OF = {
     ("DELETE", "/v1/bases/<base>"): "admin",
     ("POST", "/v1/bases/<base>/reconcile"): "admin",
     ("POST", "/v1/bases/<base>/calibrate"): "admin",
+    ("POST", "/v1/bases/<base>/reindex"): "admin",
+    ("GET", "/v1/bases/<base>/reindex"): "admin",
+    ("GET", "/v1/bases/<base>/reindex/plan"): "admin",
+    ("GET", "/v1/bases/<base>/reindex/<reindex_id>"): "admin",
+    ("POST", "/v1/bases/<base>/reindex/<reindex_id>/switch"): "admin",
+    ("POST", "/v1/bases/<base>/reindex/<reindex_id>/rollback"): "admin",
+    ("POST", "/v1/bases/<base>/reindex/<reindex_id>/cancel"): "admin",
+    ("POST", "/v1/bases/<base>/reindex/<reindex_id>/retire"): "admin",
+    ("GET", "/v1/bases/<base>/gaps"): "admin",
+    ("GET", "/v1/bases/<base>/questions"): "admin",
+    ("PUT", "/v1/bases/<base>/questions"): "admin",
     ("POST", "/v1/reconcile"): None,
     ("GET", "/v1/bases"): None,
     ("POST", "/v1/search"): None,
@@ -176,4 +190,7 @@ def test_the_owner_is_answered_on_every_route(machine, routers):
     bounded = json.dumps({"query": "docum", "max_tokens": 500}).encode(), BODIES[0][1]
     for what in ("context", "prompt"):
         assert send(routers, "POST", f"/v1/bases/{BASE}/{what}", SCOPES["read"], *bounded).status_code == 200
+    stored = b'[{"question": "docum?", "source": "um.md"}]', BODIES[0][1]
+    assert send(routers, "PUT", f"/v1/bases/{BASE}/questions", OWNER, *stored).json["set"]["questions"] == 1
+    assert send(routers, "GET", f"/v1/bases/{BASE}/gaps", OWNER).status_code == 200
     assert send(routers, "GET", "/v1/nowhere", OWNER).status_code == 404

@@ -139,7 +139,7 @@ def test_asking_writes_nothing_while_it_answers(machine):
             writes.append(base)
             catalog.add_usage(base, spent)
 
-    meter._catalog, meter._seconds = Watched(), 3600.0
+    meter._catalog, meter._batch._seconds = Watched(), 3600.0
     for number in range(20):
         ask(machine, f"docum numero {number}")
     assert writes == []

@@ -122,7 +122,7 @@ def test_a_closed_meter_starts_nothing_and_fails_nobody(catalog):
     meter.count("acme", "questions", Count(1, 7))
     meter.close()
     meter.count("acme", "questions", Count(1, 7))
-    assert meter._timer is None
+    assert meter._batch._timer is None
 
 
 def test_no_count_is_lost_between_threads_and_writes(catalog):

@@ -63,6 +63,11 @@ def test_every_field_of_a_question_counts(one, other):
     assert equal == (spelt(one) == spelt(other))
 
 
+def test_who_measures_is_answered_from_the_same_entry():
+    assert shared_name(("a", Search("x", measuring=True))) == shared_name(("a", Search("x")))
+    assert Search("x", measuring=True).key == Search("x").key
+
+
 def test_a_name_shows_where_and_not_what():
     name = shared_name(("answer", "acme", "acme_kb__0123456789ab", 12, Search("minha senha")))
     assert name.startswith("answer:acme:acme_kb__0123456789ab:12:")

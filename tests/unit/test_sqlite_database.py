@@ -20,6 +20,7 @@ from common.adapters.sqlite.queue import SqliteQueue
 from common.adapters.sqlite.schema import VERSION
 from common.domain.errors import DataFolderError, Unavailable
 from common.domain.objects import ObjectRef
+from common.domain.questions import asked_question
 from common.domain.usage import Count
 from common.ports import Message
 
@@ -133,6 +134,16 @@ def test_a_file_from_before_usage_was_counted_is_completed_when_opened(path):
         catalog = SqliteCatalog(database)
         catalog.add_usage("acme", {"ingest": Count(1, 2)})
         assert catalog.usage("acme") == {"ingest": Count(1, 2)}
+
+
+def test_a_file_from_before_questions_were_kept_is_completed_when_opened(path):
+    filled(path)
+    with closing(sqlite3.connect(path)) as opened:
+        opened.execute("DROP TABLE questions")
+    with closing(Database(path)) as database:
+        catalog, question = SqliteCatalog(database), asked_question("a?", 1.0, answered=True, words=True)
+        catalog.add_questions("acme", [question])
+        assert catalog.questions("acme") == [question]
 
 
 def test_threads_that_create_it_at_once_get_one_file(path):

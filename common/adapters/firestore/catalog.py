@@ -7,10 +7,11 @@ from typing import Any, TypeVar
 from google.cloud import firestore
 from google.cloud.firestore_v1.base_query import FieldFilter
 
-from common.adapters.firestore import documents, jobs, usage
+from common.adapters.firestore import documents, jobs, questions, usage
 from common.adapters.firestore.calls import PATIENCE, Calls, Change, Row, Step
 from common.adapters.firestore.layout import OBJECTS, Places, decoded, packed, unpacked
 from common.domain.objects import ObjectRef
+from common.domain.questions import KeptQuestion
 from common.domain.records import (
     BaseRecord,
     CollectionRecord,
@@ -41,7 +42,7 @@ class FirestoreCatalog:
     def __init__(self, client: firestore.Client, shards: int = 4, *, patience: float = PATIENCE) -> None:
         self._calls = Calls(client, patience)
         self._places = Places(client, shards)
-        self._usage_shard = usage.own_shard()
+        self._shard = usage.own_shard()
 
     def transact(self, ref: ObjectRef, job_id: str, decide: Callable[[Held], Decision[T]]) -> T:
         places = self._places
@@ -166,10 +167,22 @@ class FirestoreCatalog:
         return Totals(objects=sums.pop("count"), **sums)
 
     def add_usage(self, base: str, spent: Usage) -> None:
-        usage.add(self._calls, self._places, base, self._usage_shard, spent)
+        usage.add(self._calls, self._places, base, self._shard, spent)
 
     def usage(self, base: str) -> Usage:
         return usage.total(self._calls, self._places, base)
+
+    def add_questions(self, base: str, asked: Sequence[KeptQuestion]) -> None:
+        questions.add(self._calls, self._places, base, self._shard, asked)
+
+    def replace_questions(self, base: str, stored: Sequence[KeptQuestion]) -> None:
+        questions.replace(self._calls, self._places, base, stored)
+
+    def questions(self, base: str) -> Sequence[KeptQuestion]:
+        return questions.kept(self._calls, self._places, base)
+
+    def forget_questions(self, base: str) -> None:
+        questions.forget(self._calls, self._places, base)
 
     def void_leases(self) -> int:
         voided = 0

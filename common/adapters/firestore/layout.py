@@ -10,6 +10,8 @@
     kb_bases/{base}/kb_objects/{hash}          those five and version, for each document of an object that has several
     kb_bases/{base}/kb_jobs/{job}              those four of a job that ended, or whose place a newer one took
     kb_bases/{base}/kb_usage/{n}               counts
+    kb_bases/{base}/kb_questions/{asked-n}     questions: real ones, as compressed JSON
+    kb_bases/{base}/kb_questions/{set-n}       questions: a part of the stored set
     kb_generations/{hash}                      base, name, identity, generation, present
 
 Records are JSON text (compressed bytes when long); beside it stands only what a query selects, orders or sums by. All
@@ -38,6 +40,7 @@ OBJECTS: Final = "kb_objects"
 JOBS: Final = "kb_jobs"
 GENERATIONS: Final = "kb_generations"
 USAGE: Final = "kb_usage"
+QUESTIONS: Final = "kb_questions"
 
 INDEXES: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
     (OBJECTS, ("source", "object")),
@@ -61,6 +64,7 @@ UNINDEXED: Final[tuple[tuple[str, str], ...]] = (
     (OBJECTS, "live"),
     (OBJECTS, "stale"),
     (USAGE, "counts"),
+    (QUESTIONS, "questions"),
 )
 """Fields to be taken out of the single-field indexes: collection and field. No query reads them so, and an index of a
 long text costs money and time with each write.

@@ -6,9 +6,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from common.adapters.sqlite import documents
+from common.adapters.sqlite import documents, questions
 from common.adapters.sqlite.connection import Database
 from common.domain.objects import ObjectRef
+from common.domain.questions import KeptQuestion
 from common.domain.records import (
     BaseRecord,
     CollectionRecord,
@@ -199,6 +200,22 @@ class SqliteCatalog:
         with self._database.read() as connection:
             rows = connection.execute(_USAGE, (base,)).fetchall()
         return {kind: Count(*counts) for kind, *counts in rows if kind in KINDS}
+
+    def add_questions(self, base: str, asked: Sequence[KeptQuestion]) -> None:
+        with self._database.transaction() as connection:
+            questions.add(connection, base, asked)
+
+    def replace_questions(self, base: str, stored: Sequence[KeptQuestion]) -> None:
+        with self._database.transaction() as connection:
+            questions.replace(connection, base, stored)
+
+    def questions(self, base: str) -> Sequence[KeptQuestion]:
+        with self._database.read() as connection:
+            return questions.kept(connection, base)
+
+    def forget_questions(self, base: str) -> None:
+        with self._database.transaction() as connection:
+            questions.forget(connection, base)
 
     def void_leases(self) -> int:
         with self._database.transaction() as connection:

@@ -11,7 +11,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Final
 
-from common.adapters.sqlite.schema import APPLICATION_ID, TABLES, USAGE, VERSION
+from common.adapters.sqlite.schema import ADDED, APPLICATION_ID, TABLES, VERSION
 from common.domain.errors import DataFolderError, Unavailable
 
 BUSY_SECONDS: Final = 30.0
@@ -129,11 +129,12 @@ class Database:
             self._idle.pop().close()
 
     def _complete(self) -> None:
-        """Make the table that files of an earlier day lack; others are not written to."""
+        """Make the tables that files of an earlier day lack; others are not written to."""
         with closing(self._open()) as connection:
             try:
-                if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'usage'").fetchone() is None:
-                    connection.execute(USAGE)
+                there = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+                for name in ADDED.keys() - there:
+                    connection.execute(ADDED[name])
             except sqlite3.Error as error:
                 raise self._translated(error) from error
 

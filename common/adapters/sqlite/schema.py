@@ -13,10 +13,20 @@ CREATE TABLE IF NOT EXISTS usage (
     PRIMARY KEY (base, kind)
 ) WITHOUT ROWID;
 """
-"""Files of version 1 may lack it: it is made where it is missing when one is opened."""
+
+QUESTIONS: Final = """
+CREATE TABLE IF NOT EXISTS questions (
+    base TEXT NOT NULL, origin TEXT NOT NULL, digest TEXT NOT NULL, record TEXT NOT NULL,
+    PRIMARY KEY (base, origin, digest)
+) WITHOUT ROWID;
+"""
+
+ADDED: Final = {"usage": USAGE, "questions": QUESTIONS}
+"""Files of version 1 may lack them: each is made where it is missing when one is opened."""
 
 TABLES: Final = f"""
 {USAGE}
+{QUESTIONS}
 CREATE TABLE facts (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 
 CREATE TABLE epochs (base TEXT PRIMARY KEY, epoch INTEGER NOT NULL) WITHOUT ROWID;

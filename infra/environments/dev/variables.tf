@@ -186,6 +186,7 @@ variable "settings" {
     kb_truncation_mark     = optional(string)
     kb_token_counter       = optional(string)
     kb_redact              = optional(string)
+    kb_keep_questions      = optional(string)
     kb_embed_provider      = optional(string)
     kb_embed_url           = optional(string)
     kb_writeback_url       = optional(string)

@@ -50,6 +50,7 @@ variable "unindexed" {
     { collection = "kb_objects", field = "live" },
     { collection = "kb_objects", field = "stale" },
     { collection = "kb_usage", field = "counts" },
+    { collection = "kb_questions", field = "questions" },
   ]
 }
 
