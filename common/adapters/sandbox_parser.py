@@ -31,7 +31,9 @@ _KEPT: Final = ("PATH", "LANG", "LC_ALL", "TESSDATA_PREFIX", "TMPDIR")
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What one document may take: bytes, seconds; and how many documents one process may read."""
+    """What one document may take: bytes (and some for each of its own), seconds; and how many documents one process
+    may read.
+    """
 
     memory: int = 400 * _MIB
     cpu_seconds: int = 120

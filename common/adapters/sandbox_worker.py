@@ -37,6 +37,10 @@ _PR_SET_NO_NEW_PRIVS: Final = 38
 _MIB: Final = 1024 * 1024
 _WRITTEN: Final = 64 * _MIB
 _MAPPED: Final = 1024 * _MIB
+MEMORY_PER_BYTE: Final = 6
+"""How much more memory a document may take for each of its own bytes: its text, what is read out of it, and the answer,
+each once or twice, stand beside each other.
+"""
 _NETWORK_EVENTS: Final = frozenset(
     {"socket.connect", "socket.bind", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendto", "socket.sendmsg"}
 )
@@ -68,11 +72,13 @@ def main(options: dict[str, Any]) -> None:
 def _serve(answers: BinaryIO, parser: Parser, job: dict[str, Any], options: dict[str, Any]) -> None:
     data = sys.stdin.buffer.read(job["size"])
     _allow_cpu(options["cpu"])
+    _allow_memory(options["memory"] + MEMORY_PER_BYTE * len(data))
     kind, answer = _answer(parser, data, job, options["output"])
-    _send(answers, kind, struct.pack(">Q", _peak_memory()) + answer)
+    _send(answers, kind, struct.pack(">Q", _peak_memory()), answer)
+    _allow_memory(options["memory"])
 
 
-def _answer(parser: Parser, data: bytes, job: dict[str, Any], bound: int) -> tuple[bytes, bytes]:
+def _answer(parser: Parser, data: bytes, job: dict[str, Any], bound: int) -> tuple[bytes, bytes | bytearray]:
     try:
         answer = encode(parser.parse(data, job["name"], job["content_type"]))
     except DocumentError as error:
@@ -107,10 +113,12 @@ def _where(error: BaseException) -> str:
     return f"{type(error).__name__}{place}"
 
 
-def _send(answers: BinaryIO, kind: bytes, body: bytes) -> None:
-    view = memoryview(HEADER.pack(kind, len(body)) + body)
-    while view:
-        view = view[answers.write(view) :]
+def _send(answers: BinaryIO, kind: bytes, *parts: bytes | bytearray) -> None:
+    """One frame. Its parts are not joined: the last one may take as much as the document."""
+    for part in (HEADER.pack(kind, sum(map(len, parts))), *parts):
+        view = memoryview(part)
+        while view:
+            view = view[answers.write(view) :]
 
 
 def _parser(factory: str, options: dict[str, Any]) -> Parser:
@@ -130,9 +138,18 @@ def _enclose(memory: int) -> None:
     sys.addaudithook(_refuse_network)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (_WRITTEN, _WRITTEN))
-    resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
-    # Where data alone is not counted (some sandboxes), address space is; shared libraries take most of the margin.
-    resource.setrlimit(resource.RLIMIT_AS, (memory + _MAPPED, memory + _MAPPED))
+    _allow_memory(memory)
+
+
+def _allow_memory(bytes_: int) -> None:
+    """The bound that counts from now on."""
+    for kind, wanted in (
+        (resource.RLIMIT_DATA, bytes_),
+        # Where data alone is not counted (some sandboxes), address space is; shared libraries take most of the margin.
+        (resource.RLIMIT_AS, bytes_ + _MAPPED),
+    ):
+        highest = resource.getrlimit(kind)[1]
+        resource.setrlimit(kind, (wanted if highest == resource.RLIM_INFINITY else min(wanted, highest), highest))
 
 
 def _refuse_network(event: str, arguments: tuple[Any, ...]) -> None:

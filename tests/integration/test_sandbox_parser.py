@@ -1,5 +1,6 @@
 """The sandbox: a hostile file ends its worker, never the service, and the next file is read."""
 
+import json
 import os
 import socket
 from collections.abc import Iterator
@@ -128,3 +129,17 @@ def test_a_parser_that_cannot_be_made_is_unavailable() -> None:
     parser = SandboxParser("no_such_module:parser")
     with pytest.raises(Unavailable):
         parser.parse(b"x", "a.txt")
+
+
+def test_a_large_corpus_is_read_whole() -> None:
+    """A file of the size that is allowed is no attack: each emoji makes its text take four times its bytes."""
+    line = json.dumps(
+        {"source": "d/%d.md", "content": "Palavras comuns de um texto longo. 🙂 " * 400}, ensure_ascii=False
+    )
+    data = "\n".join(line % number for number in range(2500)).encode()
+    assert 35 * MIB < len(data) < 100 * MIB
+    parser = SandboxParser("common.reading:document_parser", {"ocr": "off"})
+    try:
+        assert len(parser.parse(data, "corpus.jsonl").documents) == 2500
+    finally:
+        parser.close()

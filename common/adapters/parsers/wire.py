@@ -20,15 +20,26 @@ _HEADINGS = _BLOCK.index("headings")
 _TUPLES = frozenset({"keywords", "aliases", "tags", "warnings"})
 
 
-def encode(parsed: Parsed) -> bytes:
+def encode(parsed: Parsed) -> bytearray:
     """The documents as JSON; heading paths stand once each."""
     paths: dict[tuple[str, ...], int] = {}
     documents = [_document_out(document, paths) for document in parsed.documents]
-    value = {"paths": list(paths), "documents": documents, "warnings": list(parsed.warnings)}
+    value = {"paths": list(paths), "warnings": list(parsed.warnings)}
+    # Each document by itself: one emoji would make the text of all of them together take four times its bytes.
+    out = bytearray(b'{"documents":[')
+    for place, each in enumerate(documents):
+        out += b"," if place else b""
+        out += _bytes(each)
+    out += b"],"
+    out += _bytes(value)[1:]
+    return out
+
+
+def _bytes(value: Any) -> bytes:  # noqa: ANN401 - any JSON value
     return json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
-def decode(data: bytes) -> Parsed:
+def decode(data: bytes | bytearray) -> Parsed:
     """The documents again. Raises ValueError, KeyError, TypeError or IndexError for anything `encode` did not write."""
     value = json.loads(data.decode("utf-8", "surrogatepass"))
     paths = [tuple(map(str, path)) for path in value["paths"]]
