@@ -104,7 +104,9 @@ def asking(
     searcher = Searcher(catalog, index, spaces, Candidates(catalog, index, EpochMemory()), vectors)
     epochs = Epochs(catalog, clock, settings.kb_epoch_ttl)
     addressing, library = Addressing(catalog, index), Library(catalog)
-    reading = Reading(catalog, index, addressing, library, searcher.view, _bucket_path(settings))
+    counter = token_counter(settings)
+    bucket = _bucket_path(settings)
+    reading = Reading(catalog, index, addressing, library, searcher.view, bucket, counter.count)
     reordering, neighbourhood = Reordering(_reranker(settings), meter.count), Neighbourhood(reading.related, within)
     deadline = settings.kb_deadline_seconds
     answers = Answers(searcher, epochs, cache, reordering, deadline, within, neighbourhood, keeping.asked)
@@ -120,7 +122,7 @@ def asking(
         answers=answers,
         several=several,
         contexts=Contexts(answers, several, pinned, surroundings, reading.card, within),
-        token_counter=token_counter(settings),
+        token_counter=counter,
         listing=Listing(catalog, addressing, library, searcher.view, prices),
         reading=reading,
         meter=meter,

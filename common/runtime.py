@@ -145,7 +145,7 @@ def _migrating(
     catalog, index, spaces, clock = side.catalog, side.index, side.spaces, side.clock
     slices = side.settings.kb_slice_seconds
     rebuild = Rebuild(catalog, index, spaces, clock, slices, work.stopping, work.step, side.meter.count)
-    comparing = Comparing(catalog, index, side.searcher, lambda base: _kept(side, base))
+    comparing = Comparing(catalog, index, side.searcher, lambda base: _kept(side, base), side.prices)
     return Migrating(catalog, index, spaces, clock, reindexing, rebuild, gate_fit, comparing, send, work.step)
 
 

@@ -7,9 +7,11 @@ from typing import Any, Final
 
 from common.domain.metrics import mrr_at, recall_at
 from common.domain.search import Answer, AnswerPassage
+from common.domain.usage import FREE, Count, Prices
 
 DEPTH: Final = 10
 AGREED: Final = 5
+_THOUSAND: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,17 +25,18 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What one collection said: its passages by rank without a gate, whether its gate let it answer, and how many
-    milliseconds it took.
+    """What one collection said: its passages by rank without a gate, whether its gate let it answer, how many
+    milliseconds it took, and the tokens that its model read of the question.
     """
 
     passages: Sequence[AnswerPassage]
     answered: bool
     took_ms: float
+    tokens: int = 0
 
     @staticmethod
     def of(ranked: Answer, gated: Answer) -> "Said":
-        return Said(ranked.passages, gated.match, ranked.timings_ms.get("total", 0.0))
+        return Said(ranked.passages, gated.match, ranked.timings_ms.get("total", 0.0), ranked.query_tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +64,8 @@ def agreement(blue: Sequence[AnswerPassage], green: Sequence[AnswerPassage]) -> 
     return sum(any(_overlap(one, other) for other in theirs) for one in mine) / len(mine)
 
 
-def report(pairs: Sequence[Both]) -> dict[str, Any]:
-    """The figures of both, and what changed."""
+def report(pairs: Sequence[Both], prices: Prices = FREE) -> dict[str, Any]:
+    """The figures of both, and what changed. `cost` is dollars for a thousand of these questions."""
     known = [(each, each.asked.source) for each in pairs if each.asked.source is not None]
     ranks = {
         "blue": [rank_of(source, each.blue.passages) for each, source in known],
@@ -87,7 +90,16 @@ def report(pairs: Sequence[Both]) -> dict[str, Any]:
             "blue": round(median([each.blue.took_ms for each in pairs] or [0.0]), 2),
             "green": round(median([each.green.took_ms for each in pairs] or [0.0]), 2),
         },
+        "cost": {
+            "blue": _cost([each.blue.tokens for each in pairs], prices),
+            "green": _cost([each.green.tokens for each in pairs], prices),
+        },
     }
+
+
+def _cost(tokens: Sequence[int], prices: Prices) -> float:
+    each = sum(tokens) / len(tokens) if tokens else 0.0
+    return prices.cost("questions", Count(tokens=round(_THOUSAND * each)))
 
 
 def _overlap(one: AnswerPassage, other: AnswerPassage) -> bool:

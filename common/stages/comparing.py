@@ -12,6 +12,7 @@ from common.domain.errors import Misconfigured
 from common.domain.records import BaseRecord, Gate
 from common.domain.search import MAX_QUERY, Search
 from common.domain.synthetic import SourcePassage, synthetic_questions
+from common.domain.usage import FREE, Prices
 from common.ports import Catalog, VectorIndex
 from common.stages.preview import preview
 from common.stages.search import Searcher
@@ -29,13 +30,14 @@ class Comparing:
     index: VectorIndex
     searcher: Callable[[Catalog], Searcher]
     kept: Callable[[str], Sequence[Asked]] = lambda _: ()
+    prices: Prices = FREE
 
     def run(self, record: BaseRecord, blue: str, green: str, gate: Gate) -> dict[str, Any]:
         """The report on green with its gate beside blue, which answers now (domain/comparison.py)."""
         ask_blue = self.searcher(preview(self.catalog, blue, record.gates[blue]))
         ask_green = self.searcher(preview(self.catalog, green, gate))
         questions = [*self._synthetic(record.base, blue), *self.kept(record.base)]
-        return report([_both(record.base, asked, ask_blue, ask_green) for asked in questions])
+        return report([_both(record.base, asked, ask_blue, ask_green) for asked in questions], self.prices)
 
     def _synthetic(self, base: str, blue: str) -> list[Asked]:
         listed = [document.within(blue) for document in self.catalog.documents(base)]

@@ -240,8 +240,8 @@ def push_body(attributes: dict[str, str], data: bytes) -> bytes:
 
 
 @contextmanager
-def opened() -> Iterator[Cloud]:
-    """Everything started, and everything of it stopped at the end."""
+def opened(*, reindex: bool = False) -> Iterator[Cloud]:
+    """Everything started, and everything of it stopped at the end; who moves bases only where it is asked for."""
     with ThreadPoolExecutor(2) as both, ExitStack() as stack:
         starting = [both.submit(firestore_address), both.submit(pubsub_address)]
         firestore, pubsub = (address.result() for address in starting)
@@ -267,7 +267,9 @@ def opened() -> Iterator[Cloud]:
         def start(name: str) -> Function:
             return stack.enter_context(started(name, environment))
 
-        functions = {name: start(name) for name in ("ingest", "query", "manage")}
+        functions = {name: start(name) for name in ("ingest", "query", "manage", *(["reindex"] if reindex else []))}
+        if reindex:
+            stack.enter_context(topic_pushed_to(functions["reindex"].address, project, "kb-reindex"))
         tap.target = functions["ingest"].address
         for function in functions.values():
             wait_ready(function)

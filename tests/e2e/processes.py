@@ -124,11 +124,11 @@ def _read_log(function: Function) -> None:
 
 
 @contextmanager
-def topic_pushed_to(endpoint: str, project: str) -> Iterator[Callable[[dict[str, str], bytes], str]]:
-    """The topic of the bucket's notifications, pushed to `endpoint`."""
+def topic_pushed_to(endpoint: str, project: str, name: str = TOPIC) -> Iterator[Callable[[dict[str, str], bytes], str]]:
+    """The topic of that name (the bucket's notifications), pushed to `endpoint`."""
     publisher, subscriber = pubsub_publisher(), pubsub_subscriber()
-    topic = publisher.topic_path(project, TOPIC)
-    subscription = subscriber.subscription_path(project, "ingest")
+    topic = publisher.topic_path(project, name)
+    subscription = subscriber.subscription_path(project, f"{name}-push")
     publisher.create_topic(name=topic)
     asked = {
         "name": subscription,
