@@ -4,7 +4,7 @@ epoch (RULES 11-13).
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 from common.domain.expansion import Wanted, alternatives, exact, expanded, vocabulary_of
 from common.domain.index import Hit, IndexFilter, Lookup
@@ -47,6 +47,10 @@ class Candidates:
     index: VectorIndex
     remembered: EpochMemory
 
+    def table(self, view: View, name: str) -> dict[Any, Any]:
+        """What is remembered of the view's collection for as long as its epoch stands."""
+        return self.remembered.table(view.base, view.epoch, name, view.collection.name)
+
     def question(self, view: View, terms: Sequence[QuestionTerm]) -> tuple[Wanted, ...]:
         """The question's terms as this base knows them; one that no passage holds with what it may stand for."""
         passages, known = self._frequencies(view, [term.code for term in terms])
@@ -79,7 +83,7 @@ class Candidates:
 
     def answering(self, view: View, names: set[str]) -> Mapping[str, Live | None] | None:
         """Which generation of each object answers at the view's epoch; None when the base moved."""
-        known = self.remembered.table(view.base, view.epoch, "live")
+        known = self.table(view, "live")
         missing = names - known.keys()
         if missing:
             found, epoch = self.catalog.live(view.base, missing)
@@ -103,7 +107,7 @@ class Candidates:
 
     def _frequencies(self, view: View, codes: Sequence[int]) -> tuple[int, Mapping[int, int]]:
         """How many passages there are and how many hold each term, remembered for as long as the epoch stands."""
-        known = self.remembered.table(view.base, view.epoch, "frequencies")
+        known = self.table(view, "frequencies")
         missing = [code for code in codes if code not in known]
         if missing or -1 not in known:
             passages, found = self.index.frequencies(view.base, view.collection.name, missing)
@@ -111,7 +115,7 @@ class Candidates:
         return known[-1], known
 
     def _vocabulary(self, view: View) -> Sequence[str]:
-        known = self.remembered.table(view.base, view.epoch, "vocabulary")
+        known = self.table(view, "vocabulary")
         if "words" not in known:
             known["words"] = vocabulary_of(self.index.vocabulary(view.base, view.collection.name))
         words: Sequence[str] = known["words"]
