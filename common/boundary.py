@@ -2,10 +2,12 @@
 
 import json
 import logging
+import re
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 from werkzeug.exceptions import HTTPException, MethodNotAllowed, NotFound
@@ -19,6 +21,9 @@ from common.logs import TRACE, log_event, trace_of
 
 MAX_JSON: Final = 256 * 1024
 RETRY_AFTER: Final = "2"
+_JSON: Final = "application/json"
+_PATHS_KEPT: Final = 256
+_SURROGATE: Final = re.compile(rb"\\u[dD]")
 UNAUTHENTICATED: Final = 401
 _log = logging.getLogger("fichario.http")
 
@@ -62,6 +67,8 @@ class Router:
         self._routes = {id(route): route for route in routes}
         rules = [Rule(r.rule, methods=[r.method], endpoint=str(id(r))) for r in routes]
         self._map = Map(rules, converters={"source": _SourceConverter}, strict_slashes=False, merge_slashes=False)
+        # Most requests are to few paths, and finding a route takes longer than an answer that is remembered.
+        self._matched = lru_cache(_PATHS_KEPT)(self._match)
         self._authenticate = authenticate
         self._ready = ready
         self._describe = describe
@@ -133,8 +140,10 @@ class Router:
         return route.endpoint(Call(request, identity, path))
 
     def _find(self, request: Request) -> tuple[Route, Mapping[str, Any]]:
-        adapter = self._map.bind(request.host or "localhost", path_info=request.path)
-        endpoint, path = adapter.match(method=request.method)
+        return self._matched(request.host or "localhost", request.path, request.method)
+
+    def _match(self, host: str, path_info: str, method: str) -> tuple[Route, Mapping[str, Any]]:
+        endpoint, path = self._map.bind(host, path_info=path_info).match(method=method)
         return self._routes[int(endpoint)], path
 
 
@@ -146,15 +155,16 @@ class _SourceConverter(PathConverter):
 
 
 def answer(body: Any, status: int = 200, **headers: str) -> Response:  # noqa: ANN401 - JSON-ready data
-    """A JSON response."""
-    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+    """A JSON response; bytes are JSON already."""
+    text = body if isinstance(body, bytes) else json.dumps(body, ensure_ascii=False, separators=(",", ":"))
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return Response(text, status, named, mimetype="application/json")
+    return Response(text, status, named, content_type=_JSON)
 
 
 def json_bytes(request: Request, most: int = MAX_JSON) -> bytes:
     """The bytes of a JSON body, `most` of them, not looked at. Raises Refused 413 or 415."""
-    if request.mimetype != "application/json":
+    # Parsing what it says takes longer than reading most bodies.
+    if request.headers.get("Content-Type") != _JSON and request.mimetype != _JSON:
         raise Refused(415, "NOT_JSON", "Send the body as application/json.")
     if (request.content_length or 0) > most:
         raise Refused(413, "TOO_LARGE", f"A JSON body has at most {most:,} bytes here.")
@@ -177,6 +187,36 @@ def json_list(request: Request, most: int) -> list[Any]:
     body = _json_value(json_bytes(request, most))
     if not isinstance(body, list):
         raise Refused(400, "BAD_JSON", "The body is a JSON array.", "body")
+    return body
+
+
+def _json_value(data: bytes) -> Any:  # noqa: ANN401 - what JSON holds
+    """What the JSON holds. Raises Refused 400."""
+    try:
+        return _DECODER.decode(text) if (text := _plain(data)) else _read_with_care(data)
+    except (ValueError, RecursionError) as error:
+        raise Refused(400, "BAD_JSON", f"The body is not JSON: {_brief(error)}.", "body") from error
+
+
+def _plain(data: bytes) -> str:
+    """The bytes as text where JSON in them cannot hold half a surrogate pair; nothing otherwise. Those are rare, and
+    looking for them takes longer than reading most bodies.
+    """
+    if _SURROGATE.search(data) or b"\0" in data:
+        return ""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return ""
+    return "" if text.startswith("\ufeff") else text
+
+
+def _read_with_care(data: bytes) -> Any:  # noqa: ANN401 - what JSON holds
+    """What the JSON holds, in whichever of its encodings. Raises ValueError or RecursionError for what could not be
+    written again.
+    """
+    body = json.loads(data, parse_constant=_no_constant)
+    json.dumps(body, ensure_ascii=False).encode()
     return body
 
 
@@ -236,17 +276,11 @@ def _place(error: Exception) -> dict[str, object]:
     return {"file": trace.tb_frame.f_code.co_filename.rsplit("/", 1)[-1], "line": trace.tb_lineno}
 
 
-def _json_value(data: bytes) -> Any:  # noqa: ANN401 - whatever was sent
-    try:
-        body = json.loads(data, parse_constant=_no_constant)
-        json.dumps(body, ensure_ascii=False).encode()
-    except (ValueError, RecursionError) as error:
-        raise Refused(400, "BAD_JSON", f"The body is not JSON: {_brief(error)}.", "body") from error
-    return body
-
-
 def _no_constant(name: str) -> float:
     raise ValueError(f"{name} is not a JSON number")
+
+
+_DECODER: Final = json.JSONDecoder(parse_constant=_no_constant)
 
 
 def _brief(error: Exception) -> str:

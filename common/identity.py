@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, Literal, Protocol
 from urllib.parse import urlsplit
 
@@ -59,6 +60,7 @@ def loopback_only(headers: Headers) -> Identity:
     return Identity(None, {"*": "admin"})
 
 
+@lru_cache(maxsize=256)
 def _hostname(address: str) -> str:
     try:
         return (urlsplit(address).hostname or "").lower()

@@ -5,6 +5,7 @@ differ by one slip of the finger. Pure; the words of a base come with its passag
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from common.domain.lexical import Mode, QuestionTerm, fold, idf, prefix_and_typo_candidates, term_code, tokenise
@@ -116,15 +117,30 @@ def covered(question: Sequence[Wanted], held: Collection[int]) -> float:
     return sum(_best(wanted, held) for wanted in question) / total if total else 0.0
 
 
+def reachable(question: Sequence[Wanted]) -> float:
+    """What `covered` can come to at most, also once the known terms may stand for others: no other one weighs more than
+    the term itself.
+    """
+    total = total_weight(question)
+    most = sum(
+        wanted.weight if wanted.frequency else max((weight for weight, _ in wanted.others.values()), default=0.0)
+        for wanted in question
+    )
+    return most / total if total else 0.0
+
+
 def matched(question: Sequence[Wanted], held: Collection[int]) -> tuple[str, ...]:
     """The question's terms that a passage holds, folded; those held only in another form carry its mark."""
     shown: dict[str, None] = {}
     for wanted in question:
         if wanted.term.code in held:
-            shown[fold(wanted.term.display)] = None
+            shown[_folded(wanted.term.display)] = None
         else:
             shown.update((display, None) for code, (_, display) in wanted.others.items() if code in held)
     return tuple(shown)
+
+
+_folded = lru_cache(maxsize=4096)(fold)
 
 
 def _best(wanted: Wanted, held: Collection[int]) -> float:

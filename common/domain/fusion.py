@@ -3,7 +3,7 @@ raw scores and so ranks alike.
 """
 
 from collections.abc import Sequence
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple, Protocol
 
 Mode = Literal["hybrid", "dense", "lexical"]
 Method = Literal["sum", "minmax", "rrf"]
@@ -25,17 +25,21 @@ LEAST_SPREAD: Final = 0.005
 MMR_RELEVANCE: Final = 0.7
 
 
-# A tuple, not a dataclass: a hundred are made per question, and a frozen dataclass takes four times as long to make.
-class Candidate(NamedTuple):
+class Candidate(Protocol):
     """A passage found by either look-up with both true scores. `dense` is None where no cosine exists; `dense_hit` is
     False for a passage that only the lexical look-up listed; `order` is (document, ordinal) and breaks ties.
     """
 
-    id: str
-    dense: float | None
-    lexical: float
-    order: tuple[str, int]
-    dense_hit: bool = True
+    @property
+    def id(self) -> str: ...
+    @property
+    def dense(self) -> float | None: ...
+    @property
+    def lexical(self) -> float: ...
+    @property
+    def order(self) -> tuple[str, int]: ...
+    @property
+    def dense_hit(self) -> bool: ...
 
 
 # A tuple, not a dataclass: a hundred are made per question, and a frozen dataclass takes four times as long to make.
@@ -72,9 +76,11 @@ def fuse(
     elif method == "minmax":
         scores = _min_max(kept, med, mode)
     else:
-        scores = [absolute(candidate, question_idf_sum, med, sd, mode) for candidate in kept]
-    fused = [Fused(c.id, score, c.dense, c.lexical, c.order) for c, score in zip(kept, scores, strict=True)]
-    return sorted(fused, key=lambda hit: (-hit.score, hit.order, hit.id))
+        scores = _sums(kept, question_idf_sum, med, sd, mode)
+    # Tuples that compare by themselves sort three times as fast as by a key that makes them.
+    ranked = sorted([(-score, c.order, c.id, score, c) for c, score in zip(kept, scores, strict=True)])
+    make = tuple.__new__
+    return [make(Fused, (identity, score, c.dense, c.lexical, order)) for _, order, identity, score, c in ranked]
 
 
 def _eligible(candidates: Sequence[Candidate], mode: Mode) -> list[Candidate]:
@@ -101,6 +107,17 @@ def absolute(hit: Candidate | Fused, question_idf_sum: float, med: float, sd: fl
     dense = 0.0 if hit.dense is None else above_median(hit.dense, med, sd, DENSE_SPREADS)
     lexical = hit.lexical / (LEXICAL_SHARE * question_idf_sum) if question_idf_sum > 0 else 0.0
     return dense_weight * dense + lexical_weight * lexical
+
+
+def _sums(candidates: Sequence[Candidate], question_idf_sum: float, med: float, sd: float, mode: Mode) -> list[float]:
+    """`absolute` of every candidate, to the last bit, with what they share worked out once."""
+    dense_weight, lexical_weight = _weights(mode, DENSE_WEIGHT)
+    spread, most = DENSE_SPREADS * max(sd, LEAST_SPREAD), LEXICAL_SHARE * question_idf_sum
+    return [
+        dense_weight * (0.0 if c.dense is None else (c.dense - med) / spread)
+        + lexical_weight * (c.lexical / most if most > 0 else 0.0)
+        for c in candidates
+    ]
 
 
 def _min_max(candidates: Sequence[Candidate], med: float, mode: Mode) -> list[float]:

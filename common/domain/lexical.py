@@ -48,6 +48,7 @@ _JOINT: Final = re.compile("(?<![0-9])[-_.\u2010]+|[-_.\u2010]+(?![0-9])")
 _CAMEL: Final = re.compile(r"[A-Z]+(?![a-z])[0-9]*|[A-Z]?[a-z0-9]+|[0-9]+")
 _PLURAL_ACRONYM: Final = re.compile(r"[A-Z]{2,}s")
 _LONG: Final = 64
+_LAST: Final = "\U0010ffff"
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,15 +158,16 @@ def prefix_and_typo_candidates(term: str, vocabulary: Sequence[str]) -> tuple[li
 def _one_edit_away(term: str, vocabulary: Sequence[str]) -> set[str]:
     """Walks the sorted list as a trie along the term; one edit at a time, the rest must then stand there exactly."""
     found: set[str] = set()
+    start, end = 0, len(vocabulary)
     for place in range(len(term) + 1):
         head, rest = term[:place], term[place:]
-        start, end = _range(head, vocabulary)
+        start, end = _range(head, vocabulary, start, end)
         if start == end:
             break
         tries = [head + rest[1:], head + rest[1:2] + rest[:1] + rest[2:]]
         for letter in _next_letters(head, vocabulary, start, end):
             tries += (head + letter + rest[1:], head + letter + rest)
-        found.update(word for word in tries if _holds(vocabulary, word))
+        found.update(word for word in tries if _holds(vocabulary, word, start, end))
     return found
 
 
@@ -176,16 +178,18 @@ def _next_letters(head: str, vocabulary: Sequence[str], start: int, end: int) ->
     while start < end:
         letter = vocabulary[start][place]
         yield letter
-        start = _range(head + letter, vocabulary)[1]
+        start = bisect_left(vocabulary, head + letter + _LAST, start, end)
 
 
-def _range(head: str, vocabulary: Sequence[str]) -> tuple[int, int]:
-    return bisect_left(vocabulary, head), bisect_left(vocabulary, head + "\U0010ffff")
+def _range(head: str, vocabulary: Sequence[str], start: int = 0, end: int | None = None) -> tuple[int, int]:
+    """Where the words that begin with `head` stand, all of which stand from `start` to `end`."""
+    start = bisect_left(vocabulary, head, start, end)
+    return start, bisect_left(vocabulary, head + _LAST, start, end)
 
 
-def _holds(vocabulary: Sequence[str], word: str) -> bool:
-    place = bisect_left(vocabulary, word)
-    return place < len(vocabulary) and vocabulary[place] == word
+def _holds(vocabulary: Sequence[str], word: str, start: int, end: int) -> bool:
+    place = bisect_left(vocabulary, word, start, end)
+    return place < end and vocabulary[place] == word
 
 
 def _pieces(text: str, mode: Mode) -> Iterator[_Piece]:

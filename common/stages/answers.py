@@ -51,7 +51,9 @@ class Answers:
             )
             return replace(found, warnings=(*found.warnings, _remembered(age))) if age else found
         until = time.monotonic() + self.deadline
-        answer, shared = self.flights.do(key, lambda: self._ask(base, search, until), self.deadline)
+        answer, shared = self.flights.do(
+            key, lambda: self._ask(base, search, until, None if age else epoch), self.deadline
+        )
         if shared:
             return replace(answer, cache="shared", embedded=False, rerank_tokens=None)
         if answer.settled and not answer.degraded:
@@ -59,9 +61,9 @@ class Answers:
             self.cache.put(("answer", base, answer.collection, answer.epoch, search.key), answer, size)
         return answer
 
-    def _ask(self, base: str, search: Search, until: float) -> Answer:
+    def _ask(self, base: str, search: Search, until: float, epoch: int | None) -> Answer:
         wider = self.reordering.pool(search)
-        found = self.within(lambda: self.searcher.search(base, wider), until - time.monotonic())
+        found = self.within(lambda: self.searcher.search(base, wider, epoch), until - time.monotonic())
         ordered = self.reordering.apply(search, found, until)
         return self.neighbourhood.beside(ordered, until)
 

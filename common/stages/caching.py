@@ -13,14 +13,14 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class EpochMemory:
-    """Tables that hold for one base at one epoch; a newer epoch starts from nothing. Safe between threads: a table is
-    only ever added to, and what two threads add is equal.
+    """Tables that hold for one base, or one collection of it, at one epoch; a newer epoch starts from nothing. Safe
+    between threads: a table is only ever added to, and what two threads add is equal.
     """
 
-    _bases: dict[str, tuple[int, dict[str, dict[Any, Any]]]] = field(default_factory=dict)
+    _bases: dict[str, tuple[int, dict[tuple[str, str], dict[Any, Any]]]] = field(default_factory=dict)
     bases_kept: int = 1000
 
-    def table(self, base: str, epoch: int, name: str) -> dict[Any, Any]:
+    def table(self, base: str, epoch: int, name: str, collection: str = "") -> dict[Any, Any]:
         known = self._bases.get(base)
         if known is None or known[0] < epoch:
             if len(self._bases) >= self.bases_kept:
@@ -28,7 +28,7 @@ class EpochMemory:
             known = self._bases[base] = (epoch, {})
         elif known[0] > epoch:
             return {}
-        return known[1].setdefault(name, {})
+        return known[1].setdefault((name, collection), {})
 
 
 class Epochs:

@@ -4,7 +4,7 @@ epoch (RULES 11-13).
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 from common.domain.expansion import Wanted, alternatives, exact, expanded, vocabulary_of
 from common.domain.index import Hit, IndexFilter, Lookup
@@ -14,17 +14,22 @@ from common.domain.search import SearchFilter
 from common.ports import Catalog, Live, VectorIndex
 from common.stages.caching import EpochMemory
 
-REPEATS: Final = 3
+REPEATS: Final = 4
+"""How often a base that moves is looked at: once, and three times again."""
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What stands still while one question is asked: the base's record and collection at one epoch."""
+    """What stands still while one question is asked: the base's record and collection at one epoch. One that has tables
+    of its own (`own`) is of a base that does not stand still: nothing of it is remembered, and whoever answers from it
+    looks himself whether what he shows still answers.
+    """
 
     record: BaseRecord
     collection: CollectionRecord
     epoch: int
     fingerprint: str
+    own: dict[str, dict[Any, Any]] | None = None
 
     @property
     def base(self) -> str:
@@ -46,6 +51,12 @@ class Candidates:
     catalog: Catalog
     index: VectorIndex
     remembered: EpochMemory
+
+    def table(self, view: View, name: str) -> dict[Any, Any]:
+        """What is remembered of the view's collection for as long as its epoch stands."""
+        if view.own is not None:
+            return view.own.setdefault(name, {})
+        return self.remembered.table(view.base, view.epoch, name, view.collection.name)
 
     def question(self, view: View, terms: Sequence[QuestionTerm]) -> tuple[Wanted, ...]:
         """The question's terms as this base knows them; one that no passage holds with what it may stand for."""
@@ -79,11 +90,11 @@ class Candidates:
 
     def answering(self, view: View, names: set[str]) -> Mapping[str, Live | None] | None:
         """Which generation of each object answers at the view's epoch; None when the base moved."""
-        known = self.remembered.table(view.base, view.epoch, "live")
+        known = self.table(view, "live")
         missing = names - known.keys()
         if missing:
             found, epoch = self.catalog.live(view.base, missing)
-            if epoch != view.epoch:
+            if epoch != view.epoch and view.own is None:
                 return None
             known |= {name: found.get(name) for name in missing}
         return known
@@ -103,7 +114,7 @@ class Candidates:
 
     def _frequencies(self, view: View, codes: Sequence[int]) -> tuple[int, Mapping[int, int]]:
         """How many passages there are and how many hold each term, remembered for as long as the epoch stands."""
-        known = self.remembered.table(view.base, view.epoch, "frequencies")
+        known = self.table(view, "frequencies")
         missing = [code for code in codes if code not in known]
         if missing or -1 not in known:
             passages, found = self.index.frequencies(view.base, view.collection.name, missing)
@@ -111,7 +122,7 @@ class Candidates:
         return known[-1], known
 
     def _vocabulary(self, view: View) -> Sequence[str]:
-        known = self.remembered.table(view.base, view.epoch, "vocabulary")
+        known = self.table(view, "vocabulary")
         if "words" not in known:
             known["words"] = vocabulary_of(self.index.vocabulary(view.base, view.collection.name))
         words: Sequence[str] = known["words"]

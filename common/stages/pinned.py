@@ -56,7 +56,7 @@ class PinnedDocuments:
         return self._read(view, [pinned.record for pinned in self._known(view, wanted)], room)
 
     def _known(self, view: View, wanted: SearchFilter) -> list[_Known]:
-        table = self.candidates.remembered.table(view.base, view.epoch, "pinned")
+        table = self.candidates.table(view, "pinned")
         if "known" not in table:
             listed = self.catalog.documents(view.base)
             records = [record.within(view.collection.name) for record in listed if record.pinned]
@@ -86,11 +86,11 @@ class PinnedDocuments:
 
     def _pieces(self, view: View, record: DocumentRecord, count: int) -> tuple[Piece, ...] | None:
         """The document's first passages. None when they are not all there, so the base moved."""
-        table = self.candidates.remembered.table(view.base, view.epoch, "pinned-text")
+        table = self.candidates.table(view, "pinned-text")
         key = record.document_id, count
         if key not in table:
             ordinals = None if count == record.passages else range(count)
-            live = self.candidates.remembered.table(view.base, view.epoch, "live").get(record.object)
+            live = self.candidates.table(view, "live").get(record.object)
             payloads = self.index.passages(
                 view.base, view.collection.name, record.document_id, record.generation, ordinals
             )

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from common.domain.errors import Refused, Unavailable
-from common.domain.expansion import Wanted, covered, matched, total_weight, weights_of
-from common.domain.fusion import Candidate, Fused, Mode, absolute, fuse
+from common.domain.expansion import Wanted, covered, matched, reachable, total_weight, weights_of
+from common.domain.fusion import Fused, Mode, absolute, fuse
 from common.domain.gate import GateDecision, decide, keep_close
 from common.domain.index import Hit, Lookup
 from common.domain.lexical import QuestionTerm, question_terms
@@ -39,8 +39,9 @@ class _Timer:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """A question's terms and vector in one vector space; `vector` None leaves the lexical side alone."""
+    """A question's terms and vector in the space of one collection; `vector` None leaves the lexical side alone."""
 
+    collection: str
     terms: tuple[QuestionTerm, ...]
     vector: tuple[float, ...] | None
     tokens: int
@@ -57,6 +58,8 @@ class _Round:
     payloads: Mapping[str, Mapping[str, Any]]
     gate: GateDecision
     mode: Mode
+    nearest_listed: bool
+    """Whether the question's vector listed a live passage: no other one is nearer, whatever the words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,19 +72,22 @@ class Searcher:
     candidates: Candidates
     vectors: QuestionVectors
 
-    def search(self, base: str, search: Search) -> Answer:
-        """The answer, computed. Raises Refused 404 NO_BASE, Unavailable when the index does not answer."""
+    def search(self, base: str, search: Search, epoch: int | None = None) -> Answer:
+        """The answer, computed; `epoch` is the base's if it was read just now. Raises Refused 404 NO_BASE, Unavailable
+        when the index does not answer.
+        """
         timer = _Timer()
         asked: _Asked | None = None
-        for _ in range(REPEATS):
-            view = self.view(base)
+        for turn in range(2 * REPEATS):
+            view = self.view(base, None if turn else epoch)
+            if turn >= REPEATS:
+                view = replace(view, own={})
             timer.took("epoch")
-            if asked is None:
-                asked = self._ask(search, view)
-                timer.took("embed")
-            answer = self._answer(search, view, asked, timer)
+            if asked is None or asked.collection != view.collection.name:
+                asked = self._ask(search, view, timer)
+            answer = self._standing(search, view, asked, timer)
             if answer is not None:
-                return replace(answer, timings_ms=timer.rounded())
+                return replace(answer, timings_ms=timer.rounded(), settled=view.own is None)
         raise Unavailable(f"base {base} changes faster than it can be read")
 
     def view(self, base: str, epoch: int | None = None) -> View:
@@ -100,27 +106,53 @@ class Searcher:
         known[base] = view
         return view
 
-    def _ask(self, search: Search, view: View) -> _Asked:
-        terms = question_terms(search.query, view.mode)
+    def _ask(self, search: Search, view: View, timer: _Timer) -> _Asked:
+        """The question in the terms and in the vector space of the view's collection."""
+        name, terms = view.collection.name, question_terms(search.query, view.mode)
+        timer.took("rank")
         if search.mode == "lexical":
-            return _Asked(terms, None, 0, embedded=False)
+            return _Asked(name, terms, None, 0, embedded=False)
         try:
             vector, tokens, fresh = self.vectors.of(view.record, view.collection, search.query)
         except NoVector as reason:
-            return _Asked(terms, None, 0, embedded=False, warnings=(str(reason),))
-        return _Asked(terms, vector, tokens, embedded=fresh)
+            return _Asked(name, terms, None, 0, embedded=False, warnings=(str(reason),))
+        finally:
+            timer.took("embed")
+        return _Asked(name, terms, vector, tokens, embedded=fresh)
+
+    def _standing(self, search: Search, view: View, asked: _Asked, timer: _Timer) -> Answer | None:
+        """One consistent answer, or None when the base moved meanwhile, be it away from the collection."""
+        try:
+            return self._answer(search, view, asked, timer)
+        except Unavailable:
+            if self.catalog.epoch(view.base) == view.epoch:
+                raise
+            return None
+
+    def _moved(self, view: View, found: _Round) -> bool:
+        """Whether the base is another one by now: by its epoch; where that never stands still, whether all that was
+        found still answers from this collection.
+        """
+        if view.own is None:
+            return self.catalog.epoch(view.base) != view.epoch
+        record = self.catalog.base(view.base)
+        shown = {(payload["object"], payload["generation"]) for payload in found.payloads.values()}
+        live, _ = self.catalog.live(view.base, {name for name, _ in shown})
+        answering = {(name, known.generation) for name, known in live.items()}
+        return record is None or record.live != view.collection.name or not shown <= answering
 
     def _answer(self, search: Search, view: View, asked: _Asked, timer: _Timer) -> Answer | None:
         """One consistent answer, or None when the base moved meanwhile."""
         question = self.candidates.question(view, asked.terms)
         found = self._round(search, view, asked, question, timer)
-        if found is not None and found.gate.decision == "no_match" and search.mode != "dense":
+        if found is not None and _may_yet_match(search, view, asked, found):
             loosened = self.candidates.loosened(view, question)
+            timer.took("rank")
             other = self._round(search, view, asked, loosened, timer) if loosened != question else found
             found = other if other is None or other.gate.decision == "match" else found
         if found is None:
             return None
-        moved = self.catalog.epoch(view.base) != view.epoch
+        moved = self._moved(view, found)
         timer.took("epoch")
         if moved:
             return None
@@ -160,10 +192,12 @@ class Searcher:
             return None
         gate = _judged(search, view, ranked, question, payloads)
         timer.took("rank")
-        return _Round(question, kept, payloads, gate, mode)
+        listed = any(hit.dense_rank is not None for hit in hits)
+        return _Round(question, kept, payloads, gate, mode, listed)
 
     def _passages(self, view: View, found: _Round) -> tuple[AnswerPassage, ...]:
-        live = self.candidates.remembered.table(view.base, view.epoch, "live")
+        live = self.candidates.table(view, "live")
+        weight = total_weight(found.question)
         return tuple(
             passage_of(
                 payload := found.payloads[hit.id],
@@ -173,18 +207,26 @@ class Searcher:
                 lexical_score=hit.lexical,
                 terms=matched(found.question, set(payload["terms"])),
                 stale=live[payload["object"]].stale,
-                absolute=absolute(hit, total_weight(found.question), view.gate.med, view.gate.sd, found.mode),
+                absolute=absolute(hit, weight, view.gate.med, view.gate.sd, found.mode),
             )
             for hit in found.kept
         )
 
 
+def _may_yet_match(search: Search, view: View, asked: _Asked, found: _Round) -> bool:
+    """Whether what was refused could be a match in a looser wording. The vector finds the same passages again, so only
+    the coverage can rise, and that not without bounds.
+    """
+    if found.gate.decision == "match" or search.mode == "dense":
+        return False
+    if asked.vector is not None and not found.nearest_listed:
+        return True
+    best = decide(search.threshold, found.gate.dense, reachable(found.question), view.gate)
+    return best.decision == "match"
+
+
 def _ranked(search: Search, mode: Mode, view: View, hits: Sequence[Hit], weight: float) -> list[Fused]:
-    candidates = [
-        Candidate(hit.id, hit.dense, hit.lexical, (hit.document_id, hit.ordinal), dense_hit=hit.dense_rank is not None)
-        for hit in hits
-    ]
-    return fuse(candidates, weight, view.gate.med, view.gate.sd, method=search.fusion, mode=mode)
+    return fuse(hits, weight, view.gate.med, view.gate.sd, method=search.fusion, mode=mode)
 
 
 def _judged(

@@ -17,6 +17,7 @@ from common.settings import Settings
 MAX_BASES: Final = 50
 MAX_WEIGHT: Final = 100.0
 _INVISIBLE: Final = frozenset({"Cc", "Cf", "Zs", "Zl", "Zp", "Cn", "Cs"})
+_NO_FILTER: Final = SearchFilter()
 _Value = StrictStr | StrictInt | StrictFloat | bool
 _Filter = dict[str, _Value | Annotated[list[_Value], Field(max_length=MAX_FILTER_VALUES)]]
 
@@ -54,7 +55,7 @@ class SearchBody(BaseModel):
             top_k=self.top_k or settings.kb_top_k,
             mode=self.mode,
             threshold=threshold,
-            filter=narrowed or decode_filter(self.filter or {}),
+            filter=narrowed or (decode_filter(self.filter) if self.filter else _NO_FILTER),
             rerank=self.rerank or settings.kb_rerank,  # type: ignore[arg-type]  # Settings checked the word
             fusion=self.fusion or settings.kb_fusion,  # type: ignore[arg-type]  # Settings checked the word
         )

@@ -14,7 +14,7 @@ from common.domain.gate import disabled
 from common.domain.search import Answer
 from functions.query import context, protocols, reading, usage
 from functions.query.decode import decode_search, decode_several
-from functions.query.encode import encode_answer
+from functions.query.encode import answer_json, encode_answer
 from functions.query.noticed import noticed
 
 KEEP_QUESTION: Final = "X-Keep-Question"
@@ -42,7 +42,7 @@ def _search(runtime: Asking) -> list[Route]:
         wanted = decode_search(json_body(call.request), runtime.settings)
         wanted = replace(wanted, measuring=call.request.headers.get(KEEP_QUESTION) == "no")
         found = noticed(runtime.answers.answer(call.base, wanted))
-        return answer(encode_answer(found, (time.perf_counter() - started) * 1000, runtime.prices))
+        return answer(answer_json(found, (time.perf_counter() - started) * 1000, runtime.prices))
 
     def several(call: Call) -> Response:
         started = time.perf_counter()
@@ -51,7 +51,7 @@ def _search(runtime: Asking) -> list[Route]:
             if not call.identity.allows(each.base, "read"):
                 raise Refused(403, "FORBIDDEN", f"This identity may not read base {each.base}.", "bases")
         found = noticed(runtime.several.answer(asked, wanted))
-        return answer(encode_answer(found, (time.perf_counter() - started) * 1000, runtime.prices))
+        return answer(answer_json(found, (time.perf_counter() - started) * 1000, runtime.prices))
 
     return [
         Route("POST", "/v1/bases/<base>/search", search, "read"),

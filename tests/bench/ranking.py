@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from common.domain.fusion import Candidate, Mode, absolute, fuse
+from common.domain.fusion import Mode, absolute, fuse
+from common.domain.index import Hit
 from common.domain.lexical import bm25, lexical_weights, question_terms, question_weights, term_code, tokenise
 from common.domain.records import Gate
 from common.domain.synthetic import SourcePassage
@@ -122,7 +123,7 @@ def fused(
 ) -> list[float]:
     """The score of every passage; one that fusion leaves out scores below all others."""
     gate, idf_sum, cosines = found.gate, sum(weights.values()), found.cosines[number]
-    pool = [Candidate(str(n), float(cosines[n]), score, ("", n)) for n, score in enumerate(lexical)]
+    pool = [Hit(str(n), "", 1, "", n, float(cosines[n]), score, dense_rank=1) for n, score in enumerate(lexical)]
     if variant.weight is None:
         kept = fuse(pool, idf_sum, gate.med, gate.sd, method=variant.method, mode=variant.mode)
         scores = {int(hit.id): hit.score for hit in kept}

@@ -290,7 +290,7 @@ def test_a_block_is_of_one_epoch_although_the_base_moves_while_it_is_read(tmp_pa
     assert moves == []
     assert "nunca traz" in made["text"]
     assert made["epoch"] == runtime.catalog.epoch(BASE)
-    moves += ["um", "dois", "três"]
+    moves += ["um", "dois", "três", "quatro"]
     problem = world.context("passaporte azul", status=503, max_tokens=1500)
     assert problem["code"] == "UNAVAILABLE"
     world.machine.runtime.close()
@@ -302,7 +302,7 @@ def test_an_older_version_that_still_answers_is_marked(world):
     live, epoch = runtime.catalog.live(BASE, ["regras.md", "guia.md"])
     stale = {name: replace(known, stale=True) for name, known in live.items()}
     view = runtime.answers.searcher.view(BASE)
-    table = runtime.answers.searcher.candidates.remembered.table(BASE, epoch, "live")
+    table = runtime.answers.searcher.candidates.table(view, "live")
     table |= stale
     assert view.epoch == epoch
     made = world.context("passaporte azul prazo 1", max_tokens=1500, top_k=1, mode="lexical")

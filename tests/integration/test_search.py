@@ -9,6 +9,8 @@ from common.adapters.hashing_embedder import HashingEmbedder
 from common.domain.errors import EmbeddingInvalid, Refused, Unavailable
 from common.domain.search import Search, SearchFilter
 from common.ports import Reranked
+from common.stages.caching import EpochMemory
+from common.stages.candidates import Candidates
 from common.stages.rerank import Reordering
 from tests.integration.one_machine import BASE, OneMachine, content
 
@@ -263,6 +265,44 @@ def test_a_word_the_base_knows_is_loosened_only_where_it_finds_no_match_alone(ma
     assert both.passages[0].source == "portaria.md"
     alone = machine.runtime.answers.answer(BASE, Search("porta", mode="lexical"))
     assert [p.source for p in alone.passages] == ["porta.md"]
+
+
+def test_a_question_is_asked_again_only_where_a_looser_wording_could_answer_it(machine):
+    """When it fails: a refused question costs twice what it has to, or one that could be answered is refused."""
+    put(machine, porta="# Porta\n\nA porta fecha.", portaria="# Portaria\n\nA portaria recebe.", **OTHERS)
+    runtime = machine.runtime
+    asked = []
+
+    class Counting:
+        def __getattr__(self, name):
+            return getattr(runtime.index, name)
+
+        def lookup(self, base, collection, lookup):
+            asked.append(lookup)
+            return runtime.index.lookup(base, collection, lookup)
+
+    searcher = runtime.answers.searcher
+    counting = replace(searcher, index=Counting(), candidates=Candidates(runtime.catalog, Counting(), EpochMemory()))
+
+    def lookups(query, **more):
+        asked.clear()
+        answer = counting.search(BASE, Search(query, **more))
+        return answer.match, len(asked)
+
+    def far(cut):
+        view = counting.view(BASE)
+        gates = dict.fromkeys(view.record.gates, replace(view.gate, cut=cut, med=0.0, sd=1.0))
+        moved = replace(view, record=replace(view.record, gates=gates))
+        counting.candidates.remembered.table(BASE, view.epoch, "view")[BASE] = moved
+
+    assert lookups("porta recebe", threshold=0.99) == (False, 1)
+    assert lookups("xilofone zabumba porta", mode="lexical") == (False, 1)
+    assert lookups("porta recebe pacotes", mode="lexical")[1] == 2
+    far(2.0)
+    assert lookups("porta recebe") == (False, 1)
+    far(1.0)
+    assert lookups("porta recebe")[1] == 2
+    assert lookups("porta recebe", mode="dense") == (False, 1)
 
 
 def test_an_embedder_that_does_not_answer_in_time_costs_only_the_vector(tmp_path):

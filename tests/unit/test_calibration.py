@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from common.domain.calibration import LEAST_PASSAGES, LEAST_TRIALS, Trial, fit_cut, fit_gate, needs_refit
 from common.domain.expansion import covered, exact
-from common.domain.fusion import Candidate, fuse
+from common.domain.fusion import fuse
 from common.domain.gate import gate_value
+from common.domain.index import Hit
 from common.domain.lexical import bm25, lexical_weights, question_terms, question_weights
 from common.domain.metrics import confusion_at
 from common.domain.records import Gate
@@ -148,7 +149,8 @@ def test_a_question_is_asked_as_the_query_function_asks_it(left_out):
         held = {term.code: sum(term.code in base.lexical[row] for row in rows) for term in terms}
         weights = question_weights(terms, len(rows), held)
         pool = [
-            Candidate(str(row), float(asked.cosines[row]), bm25(weights, base.lexical[row]), ("d", row)) for row in rows
+            Hit(str(row), "o", 1, "d", row, float(asked.cosines[row]), bm25(weights, base.lexical[row]), dense_rank=1)
+            for row in rows
         ]
         best = fuse(pool, sum(weights.values()), med, sd)[0]
         share = covered(exact(terms, len(rows), held), base.lexical[int(best.id)])

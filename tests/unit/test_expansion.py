@@ -14,6 +14,7 @@ from common.domain.expansion import (
     exact,
     expanded,
     matched,
+    reachable,
     total_weight,
     vocabulary_of,
     weights_of,
@@ -113,8 +114,35 @@ def test_an_unknown_word_costs_coverage_and_an_unknown_joined_form_does_not():
     assert total_weight(two) > total_weight(one)
 
 
+_WORDS = ["porta", "portas", "portaria", "prota", "chave", "chaves", "guarda-chuva", "ferro", "fero"]
+
+
+@given(
+    st.lists(st.sampled_from(_WORDS), min_size=1, max_size=4),
+    st.lists(st.lists(st.sampled_from(_WORDS), min_size=1, max_size=4), min_size=1, max_size=5),
+)
+def test_no_wording_covers_more_than_is_reachable(question, passages):
+    """When it fails: a question is refused that would have been a match in a looser wording."""
+    texts = [" ".join(words) for words in passages]
+    vocabulary = vocabulary_of([" ".join(written_words(texts))])
+    held = [codes(text) for text in texts]
+    counts = {code: sum(code in terms for terms in held) for terms in held for code in terms}
+
+    def others(each):
+        return alternatives(each.term, vocabulary, "stem")
+
+    known = exact(question_terms(" ".join(question), "stem"), len(texts), counts)
+    first = tuple(expanded(each, others(each), len(texts), counts) if each.unknown else each for each in known)
+    loosened = tuple(expanded(each, others(each), len(texts), counts) for each in first)
+    most = reachable(first)
+    assert max(covered(loosened, terms) for terms in held) <= most <= 1
+    assert covered(first, set().union(*held)) == most
+    assert total_weight(loosened) == total_weight(first)
+
+
 def test_coverage_of_a_question_without_terms_is_zero():
     assert covered((), {1, 2}) == 0.0
+    assert reachable(()) == 0.0
 
 
 @given(st.text(max_size=60))

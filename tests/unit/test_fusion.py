@@ -4,13 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from common.domain.fusion import Candidate, diversify, fuse
+from common.domain.fusion import Fused, absolute, diversify, fuse
+from common.domain.index import Hit
 
 MED, SD, IDF = 0.8, 0.02, 10.0
 
 
 def candidate(identity, dense, lexical, dense_hit=True, order=None):
-    return Candidate(identity, dense, lexical, order or (identity, 0), dense_hit)
+    document, ordinal = order or (identity, 0)
+    return Hit(identity, "o", 1, document, ordinal, dense, lexical, 1 if dense_hit else None)
 
 
 def ids(hits):
@@ -27,7 +29,7 @@ def candidates():
     )
     return st.lists(one, max_size=12).map(
         lambda rows: [
-            Candidate(f"p{i}", dense, lexical, (document, ordinal), hit)
+            candidate(f"p{i}", dense, lexical, hit, (document, ordinal))
             for i, (dense, lexical, hit, document, ordinal) in enumerate(rows)
         ]
     )
@@ -46,6 +48,15 @@ def test_order_of_input_does_not_matter(pool, random, method, mode):
     assert fuse(shuffled, IDF, MED, SD, method=method, mode=mode) == expected
     assert [hit.score for hit in expected] == sorted((hit.score for hit in expected), reverse=True)
     assert {hit.id for hit in expected} <= {each.id for each in pool}
+
+
+@given(candidates(), st.floats(0, 30), st.floats(-1, 1), st.floats(0, 0.2), st.sampled_from(["hybrid", "lexical"]))
+def test_a_list_is_scored_as_each_of_its_hits_alone_to_the_last_bit(pool, idf_sum, med, sd, mode):
+    alone = {each.id: absolute(each, idf_sum, med, sd, mode) for each in pool}
+    ranked = fuse(pool, idf_sum, med, sd, mode=mode)
+    assert [hit.score for hit in ranked] == [alone[hit.id] for hit in ranked]
+    assert ranked == sorted(ranked, key=lambda hit: (-hit.score, hit.order, hit.id))
+    assert all(isinstance(hit, Fused) and absolute(hit, idf_sum, med, sd, mode) == hit.score for hit in ranked)
 
 
 def test_sum_adds_the_two_absolute_terms():

@@ -126,8 +126,7 @@ class SqliteCatalog:
             connection.execute("DELETE FROM collections WHERE base = ? AND name = ?", (base, name))
 
     def epoch(self, base: str) -> int:
-        with self._database.read() as connection:
-            row = connection.execute(_EPOCH, (base,)).fetchone()
+        row = self._database.row(_EPOCH, (base,))
         return int(row[0]) if row else 0
 
     def live(self, base: str, names: Collection[str]) -> tuple[Mapping[str, Live], int]:

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from common.adapters.sqlite.schema import ADDED, APPLICATION_ID, TABLES, VERSION
 from common.domain.errors import DataFolderError, Unavailable
@@ -76,6 +76,23 @@ class Database:
             raise self._translated(error) from error
         finally:
             self._give_back(connection)
+
+    def row(self, statement: str, given: tuple[object, ...]) -> tuple[Any, ...] | None:
+        """The first row of a single statement, as `read` would see it, without the cost of a block: what every question
+        asks.
+        """
+        active: sqlite3.Connection | None = getattr(self._local, "active", None)
+        connection = active or self._borrow()
+        try:
+            found: tuple[Any, ...] | None = connection.execute(statement, given).fetchone()
+        except sqlite3.Error as error:
+            if active is not None:
+                raise
+            raise self._translated(error) from error
+        finally:
+            if active is None:
+                self._give_back(connection)
+        return found
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
