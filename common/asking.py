@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from common.adapters.process_cache import ProcessCache
 from common.domain.budget import EstimatedTokens, TokenCounter
+from common.domain.gate import COVERAGE_CUT
 from common.domain.lexical import LEXICAL_VERSION
 from common.domain.records import Gate
 from common.domain.space import CHUNKING_VERSION, Chunking, EmbeddingSpace, LexicalSpace
@@ -206,5 +207,7 @@ def _reranker(settings: Settings) -> Reranker | None:
 
 
 def _shipped_gate(space: EmbeddingSpace) -> Gate:
+    if not space.dimension:
+        return Gate(0.0, 1.0, COVERAGE_CUT)
     constants = gate_constants(space.model)
     return Gate(constants.med, constants.sd, constants.cut)

@@ -8,6 +8,7 @@ from common.asking import MEGABYTE, Asking, authenticate
 from common.domain.errors import Misconfigured
 from common.domain.objects import ObjectChange, ObjectRef
 from common.domain.uploads import SignedUpload
+from common.loading import check_provider
 from common.ports import Catalog, Clock, ObjectStore, Parser, PullQueue
 from common.settings import Settings
 from common.stages.fit import GateFit
@@ -108,10 +109,13 @@ def working(side: Asking, bucket: Bucket, work: Work) -> dict[str, Any]:
 
 
 def unusable(settings: Settings, clock: Clock) -> list[str]:
-    """What is wrong with settings that are sound each by itself, found without asking anybody: who may ask, and where
-    write-back goes.
+    """What is wrong with settings that are sound each by itself, found without asking anybody: who may ask, who
+    embeds, and where write-back goes.
     """
-    checks: list[Callable[[], object]] = [lambda: authenticate(settings, clock)]
+    checks: list[Callable[[], object]] = [
+        lambda: authenticate(settings, clock),
+        lambda: check_provider(settings.provider, settings.model),
+    ]
     if settings.kb_writeback_enabled:
         checks.append(lambda: _notifier(settings))
     problems = []

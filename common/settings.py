@@ -9,6 +9,7 @@ from sys import float_info
 from typing import Any, Final, Literal, TypeVar
 
 from common.domain.errors import Misconfigured
+from common.domain.providers import PROVIDERS, Provider, default_model, provider_problems
 
 SECRETS: Final = frozenset(
     {
@@ -178,9 +179,9 @@ class Settings:
     kb_token_counter: str = _setting("estimate", _counter, "estimate, tiktoken:<encoding>, or a tokenizer.json")
     kb_redact: str = _setting("secrets", _one_of("off", "secrets"), "mask secrets in context and prompt")
     kb_embed_provider: str = _setting(
-        "fastembed", _one_of("fastembed", "openai", "voyage", "ollama", "bedrock", "none"), "who embeds"
+        "fastembed", _one_of(*PROVIDERS), "who embeds: a model folder, a provider, or none (words alone)"
     )
-    kb_embed_url: str = _setting("", says="address of the embedding endpoint")
+    kb_embed_url: str = _setting("", says="its address, where it is not the provider's own")
     kb_embed_api_key: str = _setting("", says="its key")
     kb_writeback_url: str = _setting("", says="where a base's alias is told")
     kb_writeback_enabled: bool = _setting(default=False, parse=_flag, says="tell it")
@@ -217,7 +218,12 @@ class Settings:
 
     @property
     def model(self) -> str:
-        return self.kb_embedding_model or ("e5-small-enpt" if self.kb_mode == "local" else MULTILINGUAL)
+        shipped = "e5-small-enpt" if self.kb_mode == "local" else MULTILINGUAL
+        return self.kb_embedding_model or default_model(self.kb_embed_provider, shipped)
+
+    @property
+    def provider(self) -> Provider:
+        return Provider(self.kb_embed_provider, self.kb_embed_url, self.kb_embed_api_key)
 
     def shown(self) -> dict[str, str]:
         """Every setting as text under its environment name, secrets as `***`."""
@@ -267,6 +273,7 @@ def _contradictions(s: Settings) -> list[str]:
         problems += [f"KB_WRITEBACK_ENABLED needs {name}." for name, value in needed.items() if not value]
     if s.kb_rerank == "llm" and not (s.kb_rerank_url and s.kb_rerank_model):
         problems.append("KB_RERANK=llm needs KB_RERANK_URL and KB_RERANK_MODEL.")
+    problems += provider_problems(s.provider, s.kb_embedding_model)
     return problems
 
 

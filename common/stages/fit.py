@@ -39,7 +39,8 @@ class GateFit:
         return found
 
     def run(self, base: str) -> Gate:
-        """The base's gate, fitted on its live passages and stored; the model's constants where there is too little.
+        """The base's gate, fitted on its live passages and stored; the model's constants where there is too little,
+        and the share of a question's words that has to be covered where there are no vectors.
 
         Raises Refused 404 for no base, 409 where its model cannot be loaded.
         """
@@ -50,14 +51,18 @@ class GateFit:
         if embedder is None:
             raise Refused(409, "NO_MODEL", f"The gate cannot be fitted: {warning}.")
         prior = self.spaces.gate(collection.space.embedding)
+        if not collection.space.embedding.dimension:
+            return self._finish(base, collection.name, replace(prior, passages=self.catalog.totals(base).passages))
         stored = self._passages(base, collection.name)
         counted = _Counting(embedder)
         gate = calibrate(stored, counted, collection.space.lexical.mode, prior)
         if counted.spent.calls:
             self.spend(base, "upkeep", counted.spent)
-        gate = replace(gate, passages=len(stored.passages))
-        self._store(base, collection.name, gate)
-        self.index.optimise(base, collection.name)
+        return self._finish(base, collection.name, replace(gate, passages=len(stored.passages)))
+
+    def _finish(self, base: str, collection: str, gate: Gate) -> Gate:
+        self._store(base, collection, gate)
+        self.index.optimise(base, collection)
         return gate
 
     def _passages(self, base: str, collection: str) -> CalibrationBase:

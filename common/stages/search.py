@@ -3,7 +3,7 @@
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 from common.domain.errors import Refused, Unavailable
 from common.domain.expansion import Wanted, covered, matched, total_weight, weights_of
@@ -16,6 +16,8 @@ from common.ports import Catalog, VectorIndex
 from common.stages.candidates import REPEATS, Candidates, View
 from common.stages.spaces import Spaces
 from common.stages.vectors import NoVector, QuestionVectors
+
+NO_VECTORS: Final = "Answered by words alone: this base has no vectors (KB_EMBED_PROVIDER=none)."
 
 
 @dataclass(slots=True)
@@ -79,7 +81,8 @@ class Searcher:
             if asked is None:
                 asked = self._ask(search, view)
                 timer.took("embed")
-            answer = self._answer(search, view, asked, timer)
+            wanted = search if view.collection.space.embedding.dimension else replace(search, mode="lexical")
+            answer = self._answer(wanted, view, asked, timer)
             if answer is not None:
                 return replace(answer, timings_ms=timer.rounded())
         raise Unavailable(f"base {base} changes faster than it can be read")
@@ -104,6 +107,8 @@ class Searcher:
         terms = question_terms(search.query, view.mode)
         if search.mode == "lexical":
             return _Asked(terms, None, 0, embedded=False)
+        if not view.collection.space.embedding.dimension:
+            return _Asked(terms, None, 0, embedded=False, warnings=(NO_VECTORS,) if search.mode == "dense" else ())
         try:
             vector, tokens, fresh = self.vectors.of(view.record, view.collection, search.query)
         except NoVector as reason:
@@ -202,4 +207,5 @@ def _judged(
         view.gate,
         best["title"] if best else None,
         found=bool(ranked),
+        cosines=search.mode != "lexical",
     )

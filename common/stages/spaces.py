@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from common.domain.errors import Misconfigured, ModelMissing
@@ -10,6 +10,7 @@ from common.domain.records import BaseRecord, CollectionRecord, Gate
 from common.domain.space import Chunking, EmbeddingSpace, LexicalSpace, VectorSpace, alias_name, collection_name
 from common.domain.usage import Count, Spend, uncounted
 from common.ports import Catalog, Clock, CollectionShape, Embedder, VectorIndex
+from common.stages.turns import Turns
 
 CANARY_COSINE: Final = 0.99
 CANARIES: Final = (
@@ -52,6 +53,7 @@ class Spaces:
     find: Callable[[EmbeddingSpace], Embedder]
     gate: Callable[[EmbeddingSpace], Gate]
     spend: Spend = uncounted
+    turns: Turns = field(default_factory=Turns)
 
     def writing(self, base: str) -> list[Target]:
         """The collections that ingest fills for this base; the first object of a base creates its collection.
@@ -69,7 +71,8 @@ class Spaces:
         for name in record.writes_to:
             stored = self.stored(base, name)
             wanted = stored.space.embedding
-            targets.append(Target(name, stored.space, embedder if wanted == embedder.space else self.find(wanted)))
+            found = embedder if wanted == embedder.space else self.find(wanted)
+            targets.append(Target(name, stored.space, self.turns.of(base, found)))
         return targets
 
     def refusal(self, base: str) -> str | None:
@@ -88,7 +91,7 @@ class Spaces:
         """The live collection, the embedder of its space, and, when there is none to trust, why."""
         stored = self.stored(record.base, record.live or "")
         try:
-            return stored, self.find(stored.space.embedding), ""
+            return stored, self.turns.of(record.base, self.find(stored.space.embedding)), ""
         except ModelMissing as missing:
             return stored, None, str(missing)
 
@@ -102,7 +105,7 @@ class Spaces:
         return stored
 
     def _create(self, base: str) -> BaseRecord:
-        embedder = self.configured()
+        embedder = self.turns.of(base, self.configured())
         space = VectorSpace(embedder.space, self.chunking(embedder), self.lexical)
         name = collection_name(alias_name(self.template, base), space.fingerprint)
         self.index.create(base, name, CollectionShape(space.embedding.dimension))
@@ -150,8 +153,14 @@ def _cosine(a: Sequence[float], b: Sequence[float]) -> float:
 
 
 def _other_model(base: str, stored: EmbeddingSpace, configured: EmbeddingSpace) -> str:
+    provider = "" if stored.provider == configured.provider else f"KB_EMBED_PROVIDER={stored.provider} and "
     return (
-        f"Base {base} was built with model {stored.model} ({stored.files_hash[:12]}), the configured one is "
-        f"{configured.model} ({configured.files_hash[:12]}). Set KB_EMBEDDING_MODEL={stored.model}, or move the base "
+        f"Base {base} was built with model {_named(stored)}, the configured one is {_named(configured)}. Set "
+        f"{provider}KB_EMBEDDING_MODEL={stored.model}, or move the base "
         f"with `fichario reindex start --base {base} --model {configured.model}`."
     )
+
+
+def _named(space: EmbeddingSpace) -> str:
+    """The model, and what tells it from others of its name: its files, or its provider and dimension."""
+    return f"{space.model} ({space.files_hash[:12] or f'{space.provider}, {space.dimension} numbers'})"
