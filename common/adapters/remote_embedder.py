@@ -180,7 +180,8 @@ class RemoteEmbedder:
             try:
                 return self._endpoint.ask(texts, role, min(bounds.request, left))
             except NotNow as error:
-                wait = _BACKOFF.delay(attempt, random.random()) if error.after is None else error.after  # noqa: S311
+                own = min(bounds.wait, _BACKOFF.delay(attempt, random.random()))  # noqa: S311 - spreads retries
+                wait = own if error.after is None else error.after
                 left = started + bounds.total - time.monotonic()
                 if attempt == bounds.attempts or wait > bounds.wait or wait >= left:
                     raise
