@@ -9,11 +9,10 @@ from typing import Final
 _CONSONANT: Final = "[bcdfghjklmnpqrstvwxz]"
 _ACCENTED: Final = "[\u00c0-\u024f]"
 _PARTS: Final = re.compile(
-    # What no vocabulary holds in one piece: runs of consonants, of accented letters and of capitals (keys, base64).
-    rf"{_CONSONANT}(?={_CONSONANT}{{3}})"
-    rf"|{_ACCENTED}(?={_ACCENTED})"
+    # What no vocabulary holds in one piece: runs of accented letters and of capitals (keys, base64).
+    rf"{_ACCENTED}(?={_ACCENTED})"
     r"|[A-Z](?![a-z])|(?<=[A-Za-z0-9])[A-Z]"
-    # Else up to three Latin letters of a word.
+    # Else up to three Latin letters of a word, though not on into a run of consonants.
     rf"|[A-Za-z\u00c0-\u024f](?:(?!{_CONSONANT}{{4}})[a-z\u00df-\u024f]){{0,2}}"
     # Digits one by one, and the blank before a number or another script, which byte-level vocabularies keep apart.
     r"| (?=[\d\u0370-\U0010ffff])"

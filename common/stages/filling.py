@@ -130,10 +130,9 @@ class Filling:
         for generation in {self.change.generation, held} - {None}:
             ref = self.change.ref
             for point in self.index.stored(ref.base, target.collection, ref.name, generation or 0):
-                mark = str(point.payload.get("identity"))
-                # One that was refused for an earlier version is tried anew for this one.
-                if point.vector is not None or generation == self.change.generation or not dimension:
-                    vectors[mark] = point.vector or vectors.get(mark)
+                # A passage that was refused once is tried anew wherever it has to be written again.
+                if point.vector is not None or not dimension:
+                    vectors[str(point.payload.get("identity"))] = point.vector
                 if generation == self.change.generation:
                     stored[point.id] = point.payload
         self.took("embed", since)

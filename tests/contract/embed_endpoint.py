@@ -5,7 +5,7 @@ the vectors of the hashing embedder at some other length, or with whatever fault
 import json
 import threading
 from collections.abc import Callable
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import unquote
@@ -79,12 +79,14 @@ class Endpoint:
                 finally:
                     with lock:
                         endpoint.under_way -= 1
-                self.send_response(said.status)
-                for name, value in said.headers.items():
-                    self.send_header(name, value)
-                self.send_header("Content-Length", str(len(said.body)))
-                self.end_headers()
-                self.wfile.write(said.body)
+                # Whoever asked may have given up.
+                with suppress(ConnectionError):
+                    self.send_response(said.status)
+                    for name, value in said.headers.items():
+                        self.send_header(name, value)
+                    self.send_header("Content-Length", str(len(said.body)))
+                    self.end_headers()
+                    self.wfile.write(said.body)
 
             def log_message(self, *_):
                 """Say nothing."""

@@ -3,6 +3,7 @@ passage keeps, and which provider answers for which base.
 """
 
 import json
+import threading
 from dataclasses import replace
 
 import pytest
@@ -187,6 +188,56 @@ def test_a_failure_while_halving_keeps_the_halves_that_came(endpoint, machine):
     passages = [text for text in paid if "docum" in text]
     assert len(passages) == len(set(passages)) == 19
     assert [len(job.warnings) for job in machine.runtime.catalog.jobs(BASE) if job.ref.name == "um.md"] == [1]
+
+
+def test_a_refused_passage_is_still_named_by_a_later_delivery(endpoint, machine):
+    upload(machine, "fora", 1, 1)
+    machine.settle()
+
+    def fault(asked):
+        if any(REFUSED in text for text in asked.texts):
+            return Fault(400)
+        return Fault(503, headers={"Retry-After": "3600"}) if any("part35of" in text for text in asked.texts) else None
+
+    endpoint.fault = fault
+    upload(machine, "um", 1, 40)
+    assert drain(machine.runtime)
+    assert len(points(machine, "um")) == 32
+    endpoint.asked.clear()
+    endpoint.fault = lambda _: None
+    machine.settle()
+    assert not any(REFUSED in text for each in asked_passages(endpoint) for text in each)
+    [job] = [job for job in machine.runtime.catalog.jobs(BASE) if job.ref.name == "um.md"]
+    assert len(job.warnings) == 1
+    assert job.tokens_embedded < job.tokens_in_source
+
+
+def test_ingest_and_questions_of_a_base_take_turns(endpoint, machine):
+    upload(machine, "um", 1, 1)
+    machine.settle()
+    spaces = machine.runtime.spaces
+    [target] = spaces.writing(BASE)
+    _, answering, _ = spaces.answering(machine.runtime.catalog.base(BASE))
+    done, tick = threading.Event(), threading.Event()
+
+    def fault(_):
+        # Until the other one waits for its turn, or has come in beside this one.
+        while len(spaces.turns._lines.get(BASE, ())) < 2 and endpoint.under_way < 2 and not done.is_set():
+            tick.wait(0.001)
+
+    endpoint.fault, endpoint.most_at_once = fault, 0
+    asking = [
+        threading.Thread(target=target.embedder.embed_passages, args=(["a"],), daemon=True),
+        threading.Thread(target=answering.embed_query, args=("b",), daemon=True),
+    ]
+    for thread in asking:
+        thread.start()
+    while all(thread.is_alive() for thread in asking):
+        tick.wait(0.001)
+    done.set()
+    for thread in asking:
+        thread.join(20)
+    assert endpoint.most_at_once == 1
 
 
 def test_a_provider_that_refuses_everything_fails_no_document(endpoint, machine):

@@ -182,8 +182,9 @@ def test_it_is_asked_only_so_often(endpoint, quick, pauses, name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_who_asks_to_be_left_alone_for_long_is(endpoint, quick, pauses, name):
-    endpoint.fault = lambda _: Fault(429, headers={"Retry-After": "3600"})
+@pytest.mark.parametrize("seconds", [QUICK.wait + 1, 3600])
+def test_who_asks_to_be_left_alone_for_long_is(endpoint, quick, pauses, name, seconds):
+    endpoint.fault = lambda _: Fault(429, headers={"Retry-After": f"{seconds}"})
     with pytest.raises(Unavailable):
         quick(name).embed_passages(["um"])
     assert len(endpoint.asked) == 1

@@ -69,9 +69,9 @@ def test_what_came_before_a_failure_is_given(drawn, answers):
     assert {text for text, vector in found.items() if vector is not None} == set(embedder.paid)
 
 
-@given(st.integers(1, 300))
-def test_one_fault_costs_few_requests(count):
-    embedder = Picky(0, {"text 0"})
+@given(st.data(), st.integers(1, 300))
+def test_one_fault_costs_few_requests(data, count):
+    embedder = Picky(0, {f"text {data.draw(st.integers(0, count - 1))}"})
     got(embedder, [f"text {i}" for i in range(count)])
     assert len(embedder.requests) <= 2 * count.bit_length() + 1
 
