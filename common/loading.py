@@ -49,7 +49,7 @@ class Models:
         if self.given is not None and self.given.space == space:
             return self.given
         if space.provider in (*ADDRESSES, NO_MODEL):
-            return self._same(self._open(space.provider, space.model), space)
+            return self._same(self._reopened(space), space)
         folder = model_folder(self.parent, space.model)
         found = read_manifest(folder).space
         if found != space:
@@ -58,6 +58,14 @@ class Models:
                 f"but {folder} holds another vector space ({found.files_hash[:12]})"
             )
         return self._load(folder)
+
+    def _reopened(self, space: EmbeddingSpace) -> Embedder:
+        try:
+            return self._open(space.provider, space.model)
+        except ModelMissing:
+            raise
+        except Misconfigured as error:
+            raise ModelMissing(f"the base was built with model {space.model} of {space.provider}: {error}") from error
 
     def _same(self, embedder: Embedder, space: EmbeddingSpace) -> Embedder:
         found = embedder.space

@@ -359,6 +359,14 @@ def test_models_are_found_by_the_provider_of_their_space(endpoint, tmp_path):
         words.find(space_of("openai", "m"))
 
 
+def test_a_base_whose_provider_cannot_be_opened_here_lacks_its_model(tmp_path, monkeypatch):
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+    with pytest.raises(ModelMissing, match="AWS_REGION"):
+        Models(tmp_path, "m").find(space_of("bedrock", "amazon.titan-embed-text-v2:0"))
+
+
 def test_a_key_goes_to_its_own_provider_alone():
     for mine in ("openai", "voyage", "ollama"):
         for other in {"openai", "voyage", "ollama", "bedrock", "none"} - {mine}:
