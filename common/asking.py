@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from common.adapters.process_cache import ProcessCache
 from common.domain.budget import EstimatedTokens, TokenCounter
+from common.domain.errors import Misconfigured
 from common.domain.gate import COVERAGE_CUT
 from common.domain.lexical import LEXICAL_VERSION
 from common.domain.records import Gate
@@ -164,6 +165,17 @@ def _readiness(models: Models, catalog: Catalog, index: VectorIndex, vectors: Qu
     vectors.warm(embedder)
     index.collections(ANY_BASE)
     return {"model": embedder.space.model, "bases": len(bases)}
+
+
+def found_wrong(*checks: Callable[[], object]) -> list[str]:
+    """What these checks say is misconfigured, all of it at once."""
+    problems = []
+    for check in checks:
+        try:
+            check()
+        except Misconfigured as error:
+            problems.append(str(error))
+    return problems
 
 
 def authenticate(settings: Settings, clock: Clock) -> Authenticate:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from common import logs
 from common.adapters.system_clock import SystemClock
-from common.asking import Asking, asking, authenticate
-from common.domain.errors import DataFolderError, FicharioError
+from common.asking import Asking, asking, authenticate, found_wrong
+from common.domain.errors import DataFolderError, FicharioError, Misconfigured
 from common.domain.space import alias_name
 from common.loading import Models, check_provider
 from common.ports import Embedder, VectorIndex
@@ -34,9 +34,12 @@ def start_process() -> None:
     """What the query function does when its process starts: look at its settings, and have the model loaded before the
     first request asks for it. Raises Misconfigured with every problem, so that a wrong configuration takes no request.
     """
-    settings = process_settings()
-    authenticate(settings, SystemClock())
-    check_provider(settings.provider, settings.model)
+    settings, clock = process_settings(), SystemClock()
+    problems = found_wrong(
+        lambda: authenticate(settings, clock), lambda: check_provider(settings.provider, settings.model)
+    )
+    if problems:
+        raise Misconfigured("\n".join(problems))
     # Not here: functions-framework imports first and then forks the process that serves. Locks that are held, threads
     # and connections of gRPC do not survive that, and every request would wait for them.
     os.register_at_fork(after_in_child=_begin_to_load)

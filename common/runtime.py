@@ -4,8 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from common.asking import MEGABYTE, Asking, authenticate
-from common.domain.errors import Misconfigured
+from common.asking import MEGABYTE, Asking, authenticate, found_wrong
 from common.domain.objects import ObjectChange, ObjectRef
 from common.domain.uploads import SignedUpload
 from common.loading import check_provider
@@ -118,13 +117,7 @@ def unusable(settings: Settings, clock: Clock) -> list[str]:
     ]
     if settings.kb_writeback_enabled:
         checks.append(lambda: _notifier(settings))
-    problems = []
-    for check in checks:
-        try:
-            check()
-        except Misconfigured as error:
-            problems.append(str(error))
-    return problems
+    return found_wrong(*checks)
 
 
 def _write_back(settings: Settings, catalog: Catalog, clock: Clock) -> WriteBack | None:

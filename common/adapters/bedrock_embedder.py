@@ -104,7 +104,7 @@ class BedrockEndpoint:
                         "bedrock-runtime", endpoint_url=self._url or None, config=config
                     )
                 except NoRegionError as error:
-                    raise Misconfigured("KB_EMBED_PROVIDER=bedrock needs a region: set AWS_REGION.") from error
+                    raise Misconfigured("KB_EMBED_PROVIDER=bedrock needs a region: set AWS_DEFAULT_REGION.") from error
                 except ValueError as error:
                     raise Misconfigured("KB_EMBED_URL is no address of Bedrock.") from error
             return self._clients[role]
@@ -131,7 +131,7 @@ class BedrockEndpoint:
         if status in _REFUSED_STATUS or code in _REFUSED:
             return ProviderRefuses(f"{said}: the credentials need bedrock:InvokeModel on model {self._model}.")
         if status == _UNKNOWN:
-            return ProviderRefuses(f"{said}: check KB_EMBEDDING_MODEL={self._model} and AWS_REGION.")
+            return ProviderRefuses(f"{said}: check KB_EMBEDDING_MODEL={self._model} and AWS_DEFAULT_REGION.")
         if status in _REJECTED and code not in _CROWDED:
             return PassagesRejected(said)
         after = None

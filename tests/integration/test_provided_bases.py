@@ -14,12 +14,13 @@ from common.bootstrap import local_runtime
 from common.domain.errors import Misconfigured, ModelMissing, ProviderRefuses, Refused, Unavailable
 from common.domain.providers import Provider
 from common.domain.search import Search
-from common.domain.space import EmbeddingSpace
+from common.domain.space import Chunking, EmbeddingSpace, LexicalSpace, VectorSpace
 from common.loading import Models
 from common.settings import read_settings
 from common.stages.spaces import CANARIES
 from functions.local.app import application
 from functions.local.doctor import examine
+from functions.local.machine import in_process
 from functions.local.workers import drain
 from tests.contract.embed_endpoint import DIMENSION, KEY, MODELS, Fault, serving
 from tests.integration.one_machine import BASE, OneMachine, content
@@ -308,6 +309,19 @@ def test_readiness_asks_the_provider_once(endpoint, machine):
     assert len(endpoint.asked) == count
 
 
+@pytest.mark.parametrize("fault", [Fault(401), Fault(503, headers={"Retry-After": "3600"})])
+def test_a_command_that_is_done_stays_done_when_the_gate_cannot_be_fitted(endpoint, tmp_path, fault):
+    notices = []
+    with in_process(read_settings(settings_of(endpoint, tmp_path)), notices.append) as api:
+        sent = api.call("POST", f"/v1/bases/{BASE}/documents", data=content("um", 1, 25), headers={"X-Source": "um.md"})
+        job = f"/v1/bases/{BASE}/jobs/{sent.body['job_id']}"
+        while api.call("GET", job).body["state"] != "indexed":
+            threading.Event().wait(0.01)
+        endpoint.fault = lambda _: fault
+    assert notices[0] == f"Fitting the gate of base {BASE}."
+    assert notices[1].startswith(f"The gate of base {BASE} is not fitted yet: openai at 127.0.0.1 answered")
+
+
 def test_the_doctor_asks_it_too(endpoint, tmp_path):
     settings = read_settings(settings_of(endpoint, tmp_path))
     found = {each.name: each for each in examine(settings, 0)}
@@ -338,6 +352,12 @@ def space_of(provider, model, dimension=DIMENSION):
     return EmbeddingSpace(model, "", "", "l2", *prefix, dimension, provider=provider)
 
 
+def test_provider_model_and_dimension_are_part_of_the_fingerprint():
+    spaces = [space_of("openai", "m"), space_of("voyage", "m"), space_of("openai", "n"), space_of("openai", "m", 9)]
+    cut, words = Chunking(1, 0, 0, 512), LexicalSpace(1, "stem")
+    assert len({VectorSpace(space, cut, words).fingerprint for space in spaces}) == len(spaces)
+
+
 def test_models_are_found_by_the_provider_of_their_space(endpoint, tmp_path):
     folders = Models(tmp_path, "e5-small-enpt", provider=Provider("fastembed", endpoint.url, KEY))
     assert folders.find(space_of("openai", "m")).space.provider == "openai"
@@ -360,10 +380,9 @@ def test_models_are_found_by_the_provider_of_their_space(endpoint, tmp_path):
 
 
 def test_a_base_whose_provider_cannot_be_opened_here_lacks_its_model(tmp_path, monkeypatch):
-    for name in ("AWS_REGION", "AWS_DEFAULT_REGION"):
-        monkeypatch.delenv(name, raising=False)
+    monkeypatch.delenv("AWS_DEFAULT_REGION", raising=False)
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
-    with pytest.raises(ModelMissing, match="AWS_REGION"):
+    with pytest.raises(ModelMissing, match="AWS_DEFAULT_REGION"):
         Models(tmp_path, "m").find(space_of("bedrock", "amazon.titan-embed-text-v2:0"))
 
 
