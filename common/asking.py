@@ -10,6 +10,8 @@ from typing import Any, Final
 
 from common.adapters.process_cache import ProcessCache
 from common.domain.budget import EstimatedTokens, TokenCounter
+from common.domain.errors import Misconfigured
+from common.domain.gate import COVERAGE_CUT
 from common.domain.lexical import LEXICAL_VERSION
 from common.domain.records import Gate
 from common.domain.space import CHUNKING_VERSION, Chunking, EmbeddingSpace, LexicalSpace
@@ -177,6 +179,17 @@ def _readiness(models: Models, catalog: Catalog, index: VectorIndex, vectors: Qu
     return {"model": embedder.space.model, "bases": len(bases)}
 
 
+def found_wrong(*checks: Callable[[], object]) -> list[str]:
+    """What these checks say is misconfigured, all of it at once."""
+    problems = []
+    for check in checks:
+        try:
+            check()
+        except Misconfigured as error:
+            problems.append(str(error))
+    return problems
+
+
 def authenticate(settings: Settings, clock: Clock) -> Authenticate:
     """Who may ask, as KB_AUTH says. The libraries of signed tokens are imported only where tokens are read."""
     if settings.kb_auth == "none":
@@ -218,5 +231,7 @@ def _reranker(settings: Settings) -> Reranker | None:
 
 
 def _shipped_gate(space: EmbeddingSpace) -> Gate:
+    if not space.dimension:
+        return Gate(0.0, 1.0, COVERAGE_CUT)
     constants = gate_constants(space.model)
     return Gate(constants.med, constants.sd, constants.cut)

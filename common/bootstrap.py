@@ -112,7 +112,7 @@ def local_runtime(
         database.close()
         folder.close()
 
-    models = Models(settings.models, settings.model, embedder)
+    models = Models(settings.models, settings.model, embedder, settings.provider)
     side = asking(settings, clock, catalog, index, models, close)
     uploads = SignedPuts(clock)
     bucket = Bucket(store, LOCAL_BUCKET, announce, lambda: list(scan.scan().foreign), uploads.sign)

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 from common import logs
 from common.adapters.system_clock import SystemClock
-from common.asking import Asking, asking, authenticate
-from common.domain.errors import DataFolderError, FicharioError
+from common.asking import Asking, asking, authenticate, found_wrong
+from common.domain.errors import DataFolderError, FicharioError, Misconfigured
 from common.domain.space import alias_name
-from common.loading import Models
+from common.loading import Models, check_provider
 from common.ports import Embedder, VectorIndex
 from common.settings import Settings, read_settings
 from common.stages.patience import Patience
@@ -34,7 +34,12 @@ def start_process() -> None:
     """What the query function does when its process starts: look at its settings, and have the model loaded before the
     first request asks for it. Raises Misconfigured with every problem, so that a wrong configuration takes no request.
     """
-    authenticate(process_settings(), SystemClock())
+    settings, clock = process_settings(), SystemClock()
+    problems = found_wrong(
+        lambda: authenticate(settings, clock), lambda: check_provider(settings.provider, settings.model)
+    )
+    if problems:
+        raise Misconfigured("\n".join(problems))
     # Not here: functions-framework imports first and then forks the process that serves. Locks that are held, threads
     # and connections of gRPC do not survive that, and every request would wait for them.
     os.register_at_fork(after_in_child=_begin_to_load)
@@ -86,7 +91,7 @@ def local_asking(settings: Settings) -> Asking:
         database.close()
         folder.close()
 
-    models = Models(settings.models, settings.model)
+    models = Models(settings.models, settings.model, provider=settings.provider)
     return asking(settings, SystemClock(), SqliteCatalog(database), index, models, close)
 
 
@@ -104,7 +109,7 @@ def cloud_side(
     from common.adapters.firestore.catalog import FirestoreCatalog  # noqa: PLC0415 - one machine needs no cloud
 
     catalog, index = FirestoreCatalog(firestore, settings.kb_epoch_shards), _qdrant(settings, qdrant)
-    models = Models(settings.models, settings.model, embedder)
+    models = Models(settings.models, settings.model, embedder, settings.provider)
     patience = Patience("the catalog and the index", settings.kb_deadline_seconds)
     return asking(settings, SystemClock(), catalog, index, models, index.close, patience.run)
 

@@ -4,12 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from common.asking import MEGABYTE, Asking, authenticate
+from common.asking import MEGABYTE, Asking, authenticate, found_wrong
 from common.domain.comparison import Asked
-from common.domain.errors import Misconfigured
 from common.domain.objects import ObjectChange, ObjectRef
 from common.domain.reindex import Order
 from common.domain.uploads import SignedUpload
+from common.loading import check_provider
 from common.ports import Catalog, Clock, ObjectStore, Parser, PullQueue
 from common.settings import Settings
 from common.stages.comparing import Comparing
@@ -155,19 +155,16 @@ def _kept(side: Asking, base: str) -> list[Asked]:
 
 
 def unusable(settings: Settings, clock: Clock) -> list[str]:
-    """What is wrong with settings that are sound each by itself, found without asking anybody: who may ask, and where
-    write-back goes.
+    """What is wrong with settings that are sound each by itself, found without asking anybody: who may ask, who
+    embeds, and where write-back goes.
     """
-    checks: list[Callable[[], object]] = [lambda: authenticate(settings, clock)]
+    checks: list[Callable[[], object]] = [
+        lambda: authenticate(settings, clock),
+        lambda: check_provider(settings.provider, settings.model),
+    ]
     if settings.kb_writeback_enabled:
         checks.append(lambda: _notifier(settings))
-    problems = []
-    for check in checks:
-        try:
-            check()
-        except Misconfigured as error:
-            problems.append(str(error))
-    return problems
+    return found_wrong(*checks)
 
 
 def _write_back(settings: Settings, catalog: Catalog, clock: Clock) -> WriteBack | None:

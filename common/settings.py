@@ -1,14 +1,15 @@
 """What is configured, read once from the environment. All problems are reported at once; secrets never print."""
 
 import os
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from sys import float_info
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Final, TypeVar
 
+from common.domain.buckets import CloudBucket, bucket_problems, cloud_bucket, no_bucket
 from common.domain.errors import Misconfigured
+from common.domain.providers import PROVIDERS, Provider, default_model, provider_problems
 
 SECRETS: Final = frozenset(
     {
@@ -20,20 +21,6 @@ SECRETS: Final = frozenset(
         "redis_url",
     }
 )
-
-
-_BUCKET_NAMES: Final = {
-    "gs": re.compile(r"[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]"),
-    "s3": re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]"),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class CloudBucket:
-    """A bucket of Cloud Storage (`gs`) or of S3 and what speaks like it (`s3`), by its bare name."""
-
-    provider: Literal["gs", "s3"]
-    name: str
 
 
 MULTILINGUAL: Final = "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2"
@@ -182,9 +169,9 @@ class Settings:
         "hashed", _one_of("off", "hashed", "text"), "keep real questions: not, by hash, or (your consent) their words"
     )
     kb_embed_provider: str = _setting(
-        "fastembed", _one_of("fastembed", "openai", "voyage", "ollama", "bedrock", "none"), "who embeds"
+        "fastembed", _one_of(*PROVIDERS), "who embeds: a model folder, a provider, or none (words alone)"
     )
-    kb_embed_url: str = _setting("", says="address of the embedding endpoint")
+    kb_embed_url: str = _setting("", says="its address, where it is not the provider's own")
     kb_embed_api_key: str = _setting("", says="its key")
     kb_writeback_url: str = _setting("", says="where a base's alias is told")
     kb_writeback_enabled: bool = _setting(default=False, parse=_flag, says="tell it")
@@ -214,9 +201,9 @@ class Settings:
     @property
     def cloud_bucket(self) -> CloudBucket:
         """The bucket in the cloud. Raises Misconfigured where KB_BUCKET names none."""
-        bucket = _cloud_bucket(self.kb_bucket)
+        bucket = cloud_bucket(self.kb_bucket)
         if bucket is None:
-            raise Misconfigured(_no_bucket(self.kb_bucket))
+            raise Misconfigured(no_bucket(self.kb_bucket))
         return bucket
 
     @property
@@ -225,7 +212,12 @@ class Settings:
 
     @property
     def model(self) -> str:
-        return self.kb_embedding_model or ("e5-small-enpt" if self.kb_mode == "local" else MULTILINGUAL)
+        shipped = "e5-small-enpt" if self.kb_mode == "local" else MULTILINGUAL
+        return self.kb_embedding_model or default_model(self.kb_embed_provider, shipped)
+
+    @property
+    def provider(self) -> Provider:
+        return Provider(self.kb_embed_provider, self.kb_embed_url, self.kb_embed_api_key)
 
     def shown(self) -> dict[str, str]:
         """Every setting as text under its environment name, secrets as `***`."""
@@ -264,7 +256,7 @@ def _contradictions(s: Settings) -> list[str]:
     if s.kb_mode == "cloud":
         needed = {"QDRANT_URL": s.qdrant_url, "KB_BUCKET": s.kb_bucket, "GOOGLE_CLOUD_PROJECT": s.google_cloud_project}
         problems += [f"KB_MODE=cloud needs {name}." for name, value in needed.items() if not value]
-    problems += _bucket_problems(s)
+    problems += bucket_problems(s.kb_mode, s.kb_bucket)
     if s.kb_writeback_enabled:
         needed = {
             "KB_WRITEBACK_URL": s.kb_writeback_url,
@@ -275,25 +267,5 @@ def _contradictions(s: Settings) -> list[str]:
         problems += [f"KB_WRITEBACK_ENABLED needs {name}." for name, value in needed.items() if not value]
     if s.kb_rerank == "llm" and not (s.kb_rerank_url and s.kb_rerank_model):
         problems.append("KB_RERANK=llm needs KB_RERANK_URL and KB_RERANK_MODEL.")
+    problems += provider_problems(s.provider, s.kb_embedding_model)
     return problems
-
-
-def _bucket_problems(s: Settings) -> list[str]:
-    if s.kb_mode == "local" and "://" in s.kb_bucket:
-        return [f"KB_MODE=local watches a folder: KB_BUCKET is its path, not {s.kb_bucket!r}."]
-    if s.kb_mode == "cloud" and s.kb_bucket and _cloud_bucket(s.kb_bucket) is None:
-        return [_no_bucket(s.kb_bucket)]
-    return []
-
-
-def _cloud_bucket(text: str) -> CloudBucket | None:
-    scheme, divider, name = text.rpartition("://")
-    provider: Literal["gs", "s3"] = "s3" if scheme == "s3" else "gs"
-    known = provider == scheme or not divider
-    return CloudBucket(provider, name) if known and _BUCKET_NAMES[provider].fullmatch(name) else None
-
-
-def _no_bucket(text: str) -> str:
-    return (
-        f"KB_BUCKET is gs://name or s3://name (a name alone is Cloud Storage's), with nothing behind it, not {text!r}."
-    )

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
 from common.domain.errors import EmbeddingInvalid, PassageTooLong
+from common.domain.parts import parts
 from common.domain.surrogates import encodable
 from common.models import Manifest
 
@@ -82,23 +83,12 @@ class ModelTokens:
         One longer than the window is embedded in parts; its vector is the parts' mean, weighted by their tokens.
         """
         room = self.window - self.special_tokens - self.count(prefix.rstrip())
-        parts = self._parts(text, room)
-        vectors = self.embed(parts, prefix, forward)
-        if len(parts) == 1:
+        pieces = parts(text, room, self.ends)
+        vectors = self.embed(pieces, prefix, forward)
+        if len(pieces) == 1:
             return vectors[0]
-        mean = np.average(np.array(vectors), axis=0, weights=[self.count(part) for part in parts])
+        mean = np.average(np.array(vectors), axis=0, weights=[self.count(part) for part in pieces])
         return _direction(0, (mean / max(float(np.linalg.norm(mean)), _SMALLEST)).astype(np.float32))
-
-    def _parts(self, text: str, room: int) -> list[str]:
-        """Pieces of at most `room` tokens that join to `text`, cut near their middle and between words if possible."""
-        ends = self.ends(text)
-        if len(ends) <= room:
-            return [text]
-        middle = ends[len(ends) // 2]
-        cut = text.rfind(" ", 1, middle)
-        if cut < 1:
-            cut = middle if middle < len(text) else len(text) // 2
-        return self._parts(text[:cut], room) + self._parts(text[cut:], room)
 
     def _fitting(self, position: int, text: str) -> Encoding:
         encoding: Encoding = self.tokenizer.encode(text)

@@ -27,6 +27,7 @@ class FastembedEmbedder:
     """
 
     fit = True
+    per_request = 0
 
     def __init__(self, folder: Path, threads: int = 1, *, full_check: bool = True) -> None:
         self._manifest = verify(folder, full=full_check)

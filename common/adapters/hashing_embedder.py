@@ -19,6 +19,7 @@ class HashingEmbedder:
     """
 
     fit = False
+    per_request = 0
     window = 256
     special_tokens = 0
     passage_prefix_tokens = 0

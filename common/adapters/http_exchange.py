@@ -6,7 +6,7 @@ import ssl
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from socket import SHUT_RDWR, socket
 from typing import Final
@@ -34,6 +34,7 @@ class Reply:
 
     status: int
     body: bytes | None = field(default=None, repr=False)
+    retry_after: str = ""
 
 
 def origin_of(address: str) -> Origin | None:
@@ -113,7 +114,8 @@ class _Exchange:
         headers = {**request.headers, "User-Agent": "fichario", "Connection": "close"}
         connection.request(request.method, target, request.body, headers)
         with connection.getresponse() as response:
-            self.reply = Reply(response.status)
+            told = Reply(response.status, retry_after=response.getheader("Retry-After", ""))
+            self.reply = told
             body = response.read(self._limit + 1)
             if len(body) <= self._limit:
-                self.reply = Reply(response.status, body)
+                self.reply = replace(told, body=body)

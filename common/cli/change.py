@@ -16,6 +16,8 @@ from common.cli.read import base_option
 from common.cli.stopping import until_signalled
 from common.domain.codes import TERMINAL
 from common.domain.objects import ignored_name
+from common.domain.providers import NO_MODEL
+from common.settings import Settings
 
 POLL_SECONDS: Final = 0.05
 
@@ -142,8 +144,14 @@ def calibrate(context: Context, base: str) -> None:
     with context.api() as api:
         gate = dict(api.call("POST", route("bases", base, "calibrate")).checked().body)
     rates = ", ".join(f"{name} {value:.3f}" for name, value in gate["rates"].items())
-    told = f"fitted on {gate['passages']} passages" if gate["fitted"] else "the model's constants (too little to fit)"
+    told = f"fitted on {gate['passages']} passages" if gate["fitted"] else _unfitted(context.settings)
     context.options.emit(gate, [f"cut {gate['cut']:.3f}, {told}", *([rates] if rates else [])])
+
+
+def _unfitted(settings: Settings) -> str:
+    if settings.provider.name == NO_MODEL:
+        return "the share of a question's words that has to be covered (no vectors, so there is nothing to fit)"
+    return "the model's constants (too little to fit)"
 
 
 def wait(api: Api, base: str, job_id: str) -> dict[str, Any]:

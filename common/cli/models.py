@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from common.cli.output import Context
+from common.domain.providers import FOLDERS
 from common.models import list_models, verify
 from common.settings import Settings
 
@@ -26,7 +27,7 @@ def _list(context: Context, folder: Path | None) -> None:
         for m in found
     ]
     lines = [f"{row['model'] or '?'}  {row['folder']}  {row['problem'] or ''}".rstrip() for row in body]
-    context.options.emit({"models": body}, lines or ["No model prepared yet: fichario models prepare e5-small-enpt"])
+    context.options.emit({"models": body}, lines or [_none_yet(context.settings)])
 
 
 def _prepare(context: Context, model: str, folder: Path | None) -> None:
@@ -40,12 +41,19 @@ def _prepare(context: Context, model: str, folder: Path | None) -> None:
 def _verify(context: Context, folder: Path | None) -> None:
     """Compare every file of every prepared model with its manifest."""
     found = list_models(_parent(context.settings, folder))
-    if not found:
-        raise click.ClickException("No model prepared yet: fichario models prepare e5-small-enpt")
+    if not found and context.settings.provider.name == FOLDERS:
+        raise click.ClickException(_none_yet(context.settings))
     for model in found:
         verify(model.folder)
     names = [model.folder.name for model in found]
-    context.options.emit({"verified": names}, [f"{name}: every file is as its manifest says" for name in names])
+    lines = [f"{name}: every file is as its manifest says" for name in names]
+    context.options.emit({"verified": names}, lines or [_none_yet(context.settings)])
+
+
+def _none_yet(settings: Settings) -> str:
+    if settings.provider.name == FOLDERS:
+        return "No model prepared yet: fichario models prepare e5-small-enpt"
+    return f"No model prepared, and KB_EMBED_PROVIDER={settings.provider.name} needs none."
 
 
 def add_to(group: click.Group) -> None:

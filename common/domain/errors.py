@@ -6,6 +6,7 @@ FicharioError
 |-- Superseded           the object has another current generation: stop, nothing is wrong
 |-- ObjectGone           the object no longer exists in the store
 |-- LeaseLost            another worker owns the object now: stop, leave the sweep to it
+|-- PassagesRejected     the model's provider refuses these texts as they are: halved down to the one at fault
 |-- PassageTooLong       a passage exceeds the model's window: a bug of the chunker, never cut in silence
 |-- Transient            the broker is to deliver again
 |   |-- Busy             a live lease stands on the object
@@ -14,6 +15,7 @@ FicharioError
 `-- Misconfigured        the process must not start
     |-- ModelMissing
     |-- ModelFilesDiffer
+    |-- ProviderRefuses    the model's provider refuses the key, the model or every text
     `-- DataFolderError
 """
 
@@ -65,6 +67,10 @@ class SliceOver(FicharioError):
 
 class LeaseLost(FicharioError):
     """The worker's lease was taken over."""
+
+
+class PassagesRejected(FicharioError):
+    """The provider refuses a request for what its texts are; asked again, it would refuse it again."""
 
 
 class PassageTooLong(FicharioError):
@@ -120,6 +126,10 @@ class ModelFilesDiffer(Misconfigured):
         self.path = path
         self.expected = expected
         self.actual = actual
+
+
+class ProviderRefuses(Misconfigured):
+    """The provider of the embedding model refuses the key, the model or every text; the message names the setting."""
 
 
 class DataFolderError(Misconfigured):

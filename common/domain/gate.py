@@ -61,13 +61,17 @@ def decide(
     nearest: str | None = None,
     *,
     found: bool = True,
+    cosines: bool = True,
 ) -> GateDecision:
     """Whether to answer, from the best cosine among live candidates (None: no cosine exists), the share of the
     question's idf weight that the fused best passage covers, and the base's fitted gate. `nearest` names the closest
-    passage and is only passed on; without any candidate (`found` False) the answer is always no match.
+    passage and is only passed on; without any candidate (`found` False) the answer is always no match. `cosines` False
+    says that there could be none: the question is asked by words alone.
     """
     if not found:
         method: GateMethod = "off" if threshold is None else "calibrated" if threshold == "auto" else "fixed"
+        if threshold is not None and not cosines:
+            method, threshold = "coverage", COVERAGE_CUT
         reason = "The base holds no passage that shares a word or a meaning with the question."
         return GateDecision("no_match", method, _number(threshold, gate), None, best_cosine, coverage, nearest, reason)
     if threshold is None:

@@ -16,8 +16,8 @@ from common.domain.records import (
     JobRecord,
     ObjectRecord,
 )
-from common.domain.space import EmbeddingSpace
 from common.domain.usage import Usage
+from common.ports.embedding import Embedder as Embedder
 from common.ports.questions import Questions as Questions
 from common.ports.queue import Delivery as Delivery
 from common.ports.queue import Message as Message
@@ -231,30 +231,6 @@ class VectorIndex(Protocol):
         """Everything written so far survives the loss of the machine."""
 
     def close(self) -> None: ...
-
-
-class Embedder(Protocol):
-    """One embedding model. Texts come without prefix; vectors go out L2-normalised."""
-
-    space: EmbeddingSpace
-    window: int
-    """Tokens the model reads at once, the `special_tokens` that it adds to one text included."""
-    special_tokens: int
-    passage_prefix_tokens: int
-    fit: bool
-    """False for the hashing embedder, which stands in for a model in tests."""
-
-    def count_tokens(self, text: str) -> int:
-        """Tokens of the text alone, without prefix and special tokens."""
-
-    def token_ends(self, text: str) -> list[int]:
-        """For each token the character offset where it ends."""
-
-    def embed_passages(self, texts: Sequence[str]) -> list[list[float]]:
-        """One unit vector per text. Raises EmbeddingInvalid, PassageTooLong, Unavailable."""
-
-    def embed_query(self, text: str) -> list[float]:
-        """A unit vector. Raises EmbeddingInvalid, Unavailable."""
 
 
 class Parser(Protocol):

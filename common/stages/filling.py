@@ -3,17 +3,19 @@
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final, ParamSpec, TypeVar
 
 from common.domain.chunking import ChunkSettings, chunk
 from common.domain.coverage import coverage
 from common.domain.documents import JsonValue, Parsed
-from common.domain.errors import DocumentError, EmbeddingInvalid, Misconfigured, Unavailable
+from common.domain.errors import DocumentError, EmbeddingInvalid, Misconfigured, Transient, Unavailable
 from common.domain.index import Point
 from common.domain.objects import ObjectChange
 from common.domain.records import Counts, DocumentRecord
 from common.domain.usage import Count, Spend, uncounted
 from common.ports import Catalog, Clock, VectorIndex
+from common.stages.embedding import in_requests, without_vectors
 from common.stages.points import Draft, document_record, drafts
 from common.stages.spaces import Target, Writing
 
@@ -22,6 +24,8 @@ T = TypeVar("T")
 Vector = tuple[float, ...] | None
 BATCH: Final = 32
 """Points per upsert; between two of them the lease is read again."""
+SLOW_SECONDS: Final = 10.0
+"""Requests to a provider that take longer than this together have the lease read between them too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,11 +115,16 @@ class Filling:
             listed.append(document_record(document, passages, covered, ref, generation, self.clock.now()))
         self.took("chunk", since)
         self.step("chunk")
-        self.write(made, target)
+        listed = without_vectors(listed, self.write(made, target))
         return Filled(tuple(listed), tuple(w for record in listed for w in record.warnings))
 
-    def write(self, made: list[Draft], target: Target, vectors_known: Mapping[str, Vector] | None = None) -> None:
-        """Write the drafts that are not there yet. `vectors_known` are of this vector space, by passage identity."""
+    def write(
+        self, made: list[Draft], target: Target, vectors_known: Mapping[str, Vector] | None = None
+    ) -> list[Draft]:
+        """Write what is not there yet; answers the passages that the model's provider refused. When the model fails,
+        what it gave before is written first, so that nobody pays for it again. `vectors_known` are of this vector
+        space, by passage identity.
+        """
         vectors, stored = self._known(target) if made else ({}, {})
         vectors = {**(vectors_known or {}), **vectors}
         missing = [d for d in made if stored.get(d.id) != d.payload]
@@ -124,9 +133,13 @@ class Filling:
             batch = missing[start : start + BATCH]
             if start:
                 self.end_slice(self.before + done, self.before + len(made))
-            self._embed([d for d in batch if d.identity not in vectors], vectors, target)
+            alive = partial(self.keep_lease, self.before + done, self.before + len(made))
+            failed = self._embed([d for d in batch if d.identity not in vectors], vectors, target, alive)
+            batch = [d for d in batch if d.identity in vectors]
+            if failed is not None and not batch:
+                raise failed
             since = time.perf_counter()
-            self.keep_lease(self.before + done, self.before + len(made))
+            alive()
             points = [Point(d.id, vectors.get(d.identity), d.lexical, d.payload) for d in batch]
             try:
                 self.index.upsert(self.change.ref.base, target.collection, points)
@@ -135,11 +148,14 @@ class Filling:
             done += len(batch)
             self.took("write", since)
             self.step("upsert")
+            if failed is not None:
+                raise failed
         since = time.perf_counter()
         self.keep_lease(self.before + done, self.before + len(made))
         self.index.flush()
         self.before += len(made)
         self.took("write", since)
+        return [d for d in made if vectors.get(d.identity) is None] if target.space.embedding.dimension else []
 
     def _known(self, target: Target) -> tuple[dict[str, Vector], dict[str, Mapping[str, JsonValue]]]:
         """Vectors of the live generation by passage identity, and what an earlier attempt already wrote of this one."""
@@ -148,31 +164,55 @@ class Filling:
         held = known.holds.get(target.collection) if known else None
         vectors: dict[str, Vector] = {}
         stored: dict[str, Mapping[str, JsonValue]] = {}
+        dimension = target.space.embedding.dimension
         for generation in {self.change.generation, held} - {None}:
             ref = self.change.ref
             for point in self.index.stored(ref.base, target.collection, ref.name, generation or 0):
-                vectors[str(point.payload.get("identity"))] = point.vector
+                # A passage that was refused once is tried anew wherever it has to be written again.
+                if point.vector is not None or not dimension:
+                    vectors[str(point.payload.get("identity"))] = point.vector
                 if generation == self.change.generation:
                     stored[point.id] = point.payload
         self.took("embed", since)
         return vectors, stored
 
-    def _embed(self, new: list[Draft], vectors: dict[str, Vector], target: Target) -> None:
+    def _embed(
+        self, new: list[Draft], vectors: dict[str, Vector], target: Target, alive: Callable[[], None]
+    ) -> Transient | Misconfigured | None:
+        """Add the vectors of these passages, None for one that is refused; answers what kept the rest from coming.
+        Between slow requests the lease is seen to by `alive`.
+        """
         unique = list({d.identity: d for d in new}.values())
         if not unique:
-            return
+            return None
+        if not target.space.embedding.dimension:
+            vectors |= dict.fromkeys((d.identity for d in unique), None)
+            self.new_passages += len(unique)
+            return None
         since = time.perf_counter()
+        failed = None
         try:
-            answered = target.embedder.embed_passages([d.embedded for d in unique])
+            for start, answered in in_requests(target.embedder, [d.embedded for d in unique]):
+                self._got(unique[start : start + len(answered or (None,))], answered, vectors)
+                if time.perf_counter() - since >= SLOW_SECONDS:
+                    alive()
         except EmbeddingInvalid as error:
             raise _named(unique[error.position]) from error
-        vectors |= {d.identity: tuple(v) for d, v in zip(unique, answered, strict=True)}
-        tokens = sum(d.tokens for d in unique)
-        self.spend(self.change.ref.base, "ingest", Count(1, tokens))
-        self.new_passages += len(unique)
-        self.embedded_tokens += tokens
+        except (Transient, Misconfigured) as error:
+            failed = error
         self.took("embed", since)
         self.step("embed")
+        return failed
+
+    def _got(self, asked: list[Draft], answered: list[list[float]] | None, vectors: dict[str, Vector]) -> None:
+        if answered is None:
+            vectors |= dict.fromkeys((d.identity for d in asked), None)
+            return
+        vectors |= {d.identity: tuple(v) for d, v in zip(asked, answered, strict=True)}
+        tokens = sum(d.tokens for d in asked)
+        self.spend(self.change.ref.base, "ingest", Count(1, tokens))
+        self.new_passages += len(asked)
+        self.embedded_tokens += tokens
 
     def spent(self) -> tuple[int, int]:
         """Passages and tokens embedded since this was last asked."""

@@ -39,7 +39,8 @@ class GateFit:
         return found
 
     def run(self, base: str) -> Gate:
-        """The base's gate, fitted on its live passages and stored; the model's constants where there is too little.
+        """The base's gate, fitted on its live passages and stored; the model's constants where there is too little,
+        and the share of a question's words that has to be covered where there are no vectors.
 
         Raises Refused 404 for no base, 409 where its model cannot be loaded.
         """
@@ -64,6 +65,8 @@ class GateFit:
         return gate
 
     def _fitted(self, collection: CollectionRecord, embedder: Embedder, prior: Gate) -> Gate:
+        if not collection.space.embedding.dimension:
+            return replace(prior, passages=self.catalog.totals(collection.base).passages)
         stored = self._passages(collection.base, collection.name)
         counted = _Counting(embedder)
         gate = calibrate(stored, counted, collection.space.lexical.mode, prior)

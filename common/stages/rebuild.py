@@ -19,6 +19,7 @@ from common.domain.records import BaseRecord, Counts, Decision, DocumentRecord, 
 from common.domain.reindex import Reindex
 from common.domain.usage import Spend, uncounted
 from common.ports import Catalog, Clock, VectorIndex
+from common.stages.embedding import without_vectors_in
 from common.stages.filling import Filling, Vector, chunk_settings, sums_by_collection
 from common.stages.points import Draft, drafts
 from common.stages.spaces import Spaces, Target
@@ -137,7 +138,8 @@ class _Work:
             new, counts = self._cut(rows[source], stored, generation, target)
             made += new
             counted.append(rows[source].also_within(live, self.green, counts))
-        self._write(made, target, generation, _vectors(points) if self._same_model(live, target) else {})
+        refused = self._write(made, target, generation, _vectors(points) if self._same_model(live, target) else {})
+        counted = without_vectors_in(counted, self.green, refused)
         if len(counted) > 1:
             self._keep_lease(len(made), len(made))
             self.ports.catalog.put_documents(self.ref, generation, counted)
@@ -157,12 +159,12 @@ class _Work:
         made = drafts(document, cut, self.ref, generation, job, target.space.lexical.mode)
         return made, Counts(len(cut), counts.tokens_in_source, counts.tokens_embedded)
 
-    def _write(self, made: list[Draft], target: Target, generation: int, known: dict[str, Vector]) -> None:
+    def _write(self, made: list[Draft], target: Target, generation: int, known: dict[str, Vector]) -> list[Draft]:
         ports = self.ports
         change = ObjectChange("finalize", self.ref, generation)
         leases = self._keep_lease, self._end_slice
         filling = Filling(change, ports.index, ports.catalog, ports.clock, *leases, ports.step, ports.spend)
-        filling.write(made, target, known)
+        return filling.write(made, target, known)
 
     def _same_model(self, live: str, target: Target) -> bool:
         stored = self.ports.spaces.stored(self.ref.base, live).space

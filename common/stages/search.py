@@ -3,7 +3,7 @@
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 from common.domain.errors import Refused, Unavailable
 from common.domain.expansion import Wanted, covered, matched, reachable, total_weight, weights_of
@@ -16,6 +16,8 @@ from common.ports import Catalog, VectorIndex
 from common.stages.candidates import REPEATS, Candidates, View
 from common.stages.spaces import Spaces
 from common.stages.vectors import NoVector, QuestionVectors
+
+NO_VECTORS: Final = "Answered by words alone: this base has no vectors (KB_EMBED_PROVIDER=none)."
 
 
 @dataclass(slots=True)
@@ -85,7 +87,8 @@ class Searcher:
             timer.took("epoch")
             if asked is None or asked.collection != view.collection.name:
                 asked = self._ask(search, view, timer)
-            answer = self._standing(search, view, asked, timer)
+            wanted = search if view.collection.space.embedding.dimension else replace(search, mode="lexical")
+            answer = self._standing(wanted, view, asked, timer)
             if answer is not None:
                 return replace(answer, timings_ms=timer.rounded(), settled=view.own is None)
         raise Unavailable(f"base {base} changes faster than it can be read")
@@ -112,6 +115,9 @@ class Searcher:
         timer.took("rank")
         if search.mode == "lexical":
             return _Asked(name, terms, None, 0, embedded=False)
+        if not view.collection.space.embedding.dimension:
+            said = (NO_VECTORS,) if search.mode == "dense" else ()
+            return _Asked(name, terms, None, 0, embedded=False, warnings=said)
         try:
             vector, tokens, fresh = self.vectors.of(view.record, view.collection, search.query)
         except NoVector as reason:
@@ -244,4 +250,5 @@ def _judged(
         view.gate,
         best["title"] if best else None,
         found=bool(ranked),
+        cosines=search.mode != "lexical",
     )

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from common.domain.errors import Misconfigured, ModelFilesDiffer, ModelMissing
@@ -10,6 +10,7 @@ from common.domain.records import BaseRecord, CollectionRecord, Gate
 from common.domain.space import Chunking, EmbeddingSpace, LexicalSpace, VectorSpace, alias_name, collection_name
 from common.domain.usage import Count, Spend, uncounted
 from common.ports import Catalog, Clock, CollectionShape, Embedder, VectorIndex
+from common.stages.turns import Turns
 
 CANARY_COSINE: Final = 0.99
 CANARIES: Final = (
@@ -61,6 +62,7 @@ class Spaces:
     named: Callable[[str], Embedder]
     gate: Callable[[EmbeddingSpace], Gate]
     spend: Spend = uncounted
+    turns: Turns = field(default_factory=Turns)
 
     def writing(self, base: str) -> Writing:
         """The collections that ingest fills for this base; the first object of a base creates its collection.
@@ -88,7 +90,7 @@ class Spaces:
     def target(self, base: str, name: str) -> Target:
         """One collection with the model that fills it. Raises ModelMissing, ModelFilesDiffer."""
         stored = self.stored(base, name)
-        return Target(name, stored.space, self._model_of(stored.space.embedding))
+        return Target(name, stored.space, self.turns.of(base, self._model_of(stored.space.embedding)))
 
     def wanted(self, model: str | None = None) -> tuple[VectorSpace, Embedder]:
         """The vector space that a new collection would have, with that model or the configured one."""
@@ -97,6 +99,7 @@ class Spaces:
 
     def make(self, base: str, space: VectorSpace, embedder: Embedder) -> CollectionRecord:
         """A collection of that space with its canaries, or the one that stands already."""
+        embedder = self.turns.of(base, embedder)
         name = collection_name(alias_name(self.template, base), space.fingerprint)
         self.index.create(base, name, CollectionShape(space.embedding.dimension))
         canaries = tuple((text, tuple(embedder.embed_query(text))) for text in CANARIES) if embedder.fit else ()
@@ -125,7 +128,7 @@ class Spaces:
         """The live collection, the embedder of its space, and, when there is none to trust, why."""
         stored = self.stored(record.base, record.live or "")
         try:
-            return stored, self.find(stored.space.embedding), ""
+            return stored, self.turns.of(record.base, self.find(stored.space.embedding)), ""
         except ModelMissing as missing:
             return stored, None, str(missing)
 
@@ -187,8 +190,14 @@ def _cosine(a: Sequence[float], b: Sequence[float]) -> float:
 
 
 def _other_model(base: str, stored: EmbeddingSpace, configured: EmbeddingSpace) -> str:
+    provider = "" if stored.provider == configured.provider else f"KB_EMBED_PROVIDER={stored.provider} and "
     return (
-        f"Base {base} was built with model {stored.model} ({stored.files_hash[:12]}), the configured one is "
-        f"{configured.model} ({configured.files_hash[:12]}). Set KB_EMBEDDING_MODEL={stored.model}, or move the base "
+        f"Base {base} was built with model {_named(stored)}, the configured one is {_named(configured)}. Set "
+        f"{provider}KB_EMBEDDING_MODEL={stored.model}, or move the base "
         f"with `fichario reindex start --base {base} --model {configured.model}`."
     )
+
+
+def _named(space: EmbeddingSpace) -> str:
+    """The model, and what tells it from others of its name: its files, or its provider and dimension."""
+    return f"{space.model} ({space.files_hash[:12] or f'{space.provider}, {space.dimension} numbers'})"

@@ -6,7 +6,14 @@ import math
 from collections.abc import Hashable
 from typing import Final
 
-from common.domain.errors import DocumentError, EmbeddingInvalid, FicharioError, Transient, Unavailable
+from common.domain.errors import (
+    DocumentError,
+    EmbeddingInvalid,
+    FicharioError,
+    ProviderRefuses,
+    Transient,
+    Unavailable,
+)
 from common.domain.records import BaseRecord, CollectionRecord
 from common.domain.space import EmbeddingSpace
 from common.domain.usage import Count, Spend, uncounted
@@ -50,7 +57,7 @@ class QuestionVectors:
             answered, shared = self._flights.do(
                 key, lambda: self._patience.run(lambda: self._embed(record, collection, text, key))
             )
-        except (Transient, DocumentError) as error:
+        except (Transient, DocumentError, ProviderRefuses) as error:
             raise NoVector(_sentence(error)) from error
         return (*answered, not shared)
 

@@ -17,6 +17,8 @@ from common.adapters.sqlite.queue import SqliteQueue
 from common.adapters.system_clock import SystemClock
 from common.asking import token_counter
 from common.domain.errors import DataFolderError, FicharioError
+from common.domain.providers import FOLDERS, NO_MODEL
+from common.loading import Models
 from common.models import model_folder, verify
 from common.settings import Settings
 
@@ -82,6 +84,12 @@ def _disk(data: Path) -> Finding:
 
 
 def _model(settings: Settings) -> str:
+    provider = settings.provider
+    if provider.name == NO_MODEL:
+        return "none: questions are answered by words alone, and nothing has to be loaded"
+    if provider.name != FOLDERS:
+        space = Models(settings.models, settings.model, provider=provider).configured().space
+        return f"{space.model}: {provider.name} gives vectors of {space.dimension} numbers"
     manifest = verify(model_folder(settings.models, settings.model))
     return f"{manifest.name}: every file is as its manifest says"
 

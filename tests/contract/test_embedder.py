@@ -17,6 +17,7 @@ from common.adapters.hashing_embedder import HashingEmbedder
 from common.adapters.onnx_embedder import OnnxEmbedder
 from common.domain.errors import EmbeddingInvalid, PassageTooLong
 from common.models import model_folder
+from tests.contract import embed_endpoint
 
 MODEL_DIR = Path(os.environ.get("KB_MODEL_DIR") or Path(__file__).parents[2] / ".models")
 RUNTIMES = {"onnx": OnnxEmbedder, "fastembed": FastembedEmbedder}
@@ -26,9 +27,11 @@ WORDS = "o contrato prevê reembolso da despesa em trinta dias após a viagem"
 TEXTS = [WORDS, "The invoice is due in ten days.", "¿Dónde puedo consultar mis facturas?", "x", WORDS * 4, "42 %"]
 
 
-def build(name):
+def build(name, endpoint):
     if name == "hashing":
         return HashingEmbedder()
+    if name in embed_endpoint.MODELS:
+        return endpoint.embedder(name)
     runtime, model = name.split(":")
     folder = model_folder(MODEL_DIR, model)
     if not folder.exists():
@@ -36,15 +39,23 @@ def build(name):
     return RUNTIMES[runtime](folder)
 
 
+@pytest.fixture(scope="module")
+def endpoint():
+    """Where the embedders ask that are behind an address."""
+    with embed_endpoint.serving() as opened:
+        yield opened
+
+
 @pytest.fixture(
     scope="module",
     params=[
         "hashing",
+        *embed_endpoint.MODELS,
         *(pytest.param(f"{runtime}:{model}", marks=pytest.mark.model) for model in MODELS for runtime in RUNTIMES),
     ],
 )
-def embedder(request):
-    return build(request.param)
+def embedder(request, endpoint):
+    return build(request.param, endpoint)
 
 
 def filled(embedder, tokens):
@@ -72,8 +83,8 @@ def test_a_text_repeats_bit_for_bit_alone_and_among_others(embedder):
     assert embedder.embed_passages(TEXTS[::-1]) == together[::-1]
 
 
-def test_another_instance_gives_the_same_vectors(embedder, request):
-    again = build(request.node.callspec.params["embedder"])
+def test_another_instance_gives_the_same_vectors(embedder, endpoint, request):
+    again = build(request.node.callspec.params["embedder"], endpoint)
     assert again.space == embedder.space
     assert again.embed_passages(TEXTS) == embedder.embed_passages(TEXTS)
 

@@ -118,6 +118,20 @@ def test_settings_that_contradict_their_own_form_end_the_start_too(name):
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_provider_that_could_not_be_asked_ends_the_start_beside_all_else(name):
+    provider = {"KB_EMBED_PROVIDER": "openai", "KB_EMBEDDING_MODEL": "m", "KB_EMBED_API_KEY": "hush-hush"}
+    done = imported(name, {**SOUND, **GRANTS, **provider, "KB_EMBED_URL": "http://models.example/v1"})
+    assert done.returncode == 1
+    assert "KB_EMBED_API_KEY goes out over https only" in done.stderr
+    assert "KB_IAM_BASES, 'nobody': this is no e-mail" in done.stderr
+    assert "hush-hush" not in done.stderr
+    bedrock = {"KB_EMBED_PROVIDER": "bedrock", "KB_EMBEDDING_MODEL": "cohere.embed-multilingual-v3"}
+    done = imported(name, {**SOUND, **bedrock, "KB_BUCKET": "gs://agency-docs"}, "sys.modules['boto3'] = None")
+    assert done.returncode == 1
+    assert "KB_EMBED_PROVIDER=bedrock needs boto3: pip install 'fichario[aws]'" in done.stderr
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_bucket_of_s3_without_its_library_ends_the_start_of_what_needs_it(name):
     done = imported(name, SOUND, before="sys.modules['boto3'] = None")
     assert (done.returncode == 1 and "fichario[aws]" in done.stderr) is (name != "query"), done.stderr

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from common.domain.buckets import CloudBucket
 from common.domain.errors import Misconfigured
-from common.settings import SECRETS, CloudBucket, Settings, read_settings
+from common.settings import SECRETS, Settings, read_settings
 
 ROOT = Path(__file__).parents[2]
 CLOUD = {"KB_MODE": "cloud", "QDRANT_URL": "u", "KB_BUCKET": "my-bucket", "GOOGLE_CLOUD_PROJECT": "p"}
