@@ -383,5 +383,79 @@ def test_a_zombie_of_an_earlier_generation_leaves_nothing_in_green(machine):
     assert held == {("um.md", known.live)}
 
 
+class Between:
+    """The catalog with something that happens behind each look at the epoch."""
+
+    def __init__(self, catalog, happens):
+        self.catalog, self.happens = catalog, happens
+
+    def __getattr__(self, name):
+        return getattr(self.catalog, name)
+
+    def epoch(self, base):
+        epoch = self.catalog.epoch(base)
+        self.happens()
+        return epoch
+
+
+def ask(machine, happens, question):
+    catalog = Between(machine.runtime.catalog, happens)
+    return machine.runtime.searcher(catalog).search(BASE, question)
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "dense", "lexical"])
+def test_a_question_that_a_switch_overtakes_is_asked_anew_in_the_other_space(machine, mode):
+    """The vector of one space is never looked up in another, whichever look the switch comes behind."""
+    machine.begin()
+    machine.settle()
+    once = iter([machine.reindexing.switch])
+    blue = machine.record.live
+
+    def happens():
+        if step := next(once, None):
+            step(BASE)
+
+    answer = ask(machine, happens, Search("doctres", mode=mode, threshold=None))
+    assert answer.collection == machine.record.live != blue
+    assert answer.passages
+
+
+def test_a_base_that_never_stands_still_is_answered_from_and_nothing_of_it_is_kept(machine):
+    def happens():
+        machine.runtime.catalog.update_base(BASE, lambda known: (None, known), raise_epoch=True)
+
+    answer = ask(machine, happens, Search("doctres", mode="lexical", threshold=None, top_k=1))
+    assert "doctres version1" in answer.passages[0].text
+    assert not answer.settled
+
+
+def test_what_no_longer_answers_is_shown_by_no_look(machine):
+    """Versions come faster than they can be read, and stop in the middle of the looks that hold nothing still."""
+    looks = []
+
+    def happens():
+        looks.append(len(looks))
+        if len(looks) < 14:
+            machine.put("tres", len(looks) + 1, 1)
+            assert machine.deliver(machine.runtime.queue.take("kb-events", 3600))
+
+    answer = ask(machine, happens, Search("doctres", mode="lexical", threshold=None, top_k=1))
+    version = len([look for look in looks if look < 13]) + 1
+    assert f"doctres version{version} " in answer.passages[0].text
+
+
+def test_the_collection_that_a_question_was_asked_of_may_be_gone(machine):
+    machine.begin()
+    machine.settle()
+    once = iter([True])
+
+    def happens():
+        if next(once, False):
+            machine.reindexing.switch(BASE)
+            machine.reindexing.retire(BASE)
+
+    assert ask(machine, happens, Search("doctres", threshold=None)).passages
+
+
 def test_killed_is_no_error_of_ours():
     assert not issubclass(Killed, Exception)
