@@ -6,50 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from common.adapters.hashing_embedder import HashingEmbedder
 from common.domain.errors import EmbeddingInvalid, Refused, Unavailable
 from common.domain.objects import ObjectRef
 from common.domain.search import Search
-from tests.integration.one_machine import BASE, Killed, OneMachine, content
+from tests.integration.moving_machine import Moving
+from tests.integration.one_machine import BASE, Killed
 
 FILES = {"um": 3, "dois": 2, "tres": 1}
 TOLERANT = {"KB_REINDEX_TOLERANCE": "0.6"}
 """Hashes of words know nothing that could be called better or worse."""
-
-
-class Moving(OneMachine):
-    """A machine that has the models of both collections."""
-
-    def open(self):
-        opened = super().open()
-        models = {embedder.space.model: embedder for embedder in (self.embedder, self.other)}
-        object.__setattr__(opened.spaces, "named", lambda name: models[name])
-        object.__setattr__(opened.spaces, "find", lambda space: models[space.model])
-        return opened
-
-    other = HashingEmbedder(96)
-
-    @property
-    def reindexing(self):
-        return self.runtime.reindexing
-
-    @property
-    def record(self):
-        return self.runtime.catalog.base(BASE)
-
-    @property
-    def reindex(self):
-        return self.record.reindex
-
-    def begin(self):
-        return self.reindexing.start(BASE, self.other.space.model)["id"]
-
-    def put(self, name, version, parts):
-        self.names.add(name)
-        self.runtime.manage.upload(BASE, f"{name}.md", content(name, version, parts), "text/markdown")
-
-    def fingerprint(self):
-        return self.runtime.answers.answer(BASE, Search("docum", mode="lexical", threshold=None)).fingerprint
 
 
 @pytest.fixture
