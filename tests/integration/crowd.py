@@ -24,7 +24,7 @@ from tests.integration.prose import Mark, marks_of, prose, sentences, whole_of
 QUESTIONS = 40
 CLOSE = 1e-3
 """How far a dense score may be from the product of the vectors that the model gave."""
-DEADLINE = 120.0
+DEADLINE = 600.0
 FEWEST = 10
 """Documents that there are always."""
 
@@ -106,6 +106,15 @@ class Turn:
     ended: float = float("inf")
 
 
+@dataclass(frozen=True)
+class Pace:
+    """How many ask, and how many seconds each of them and the one who writes lets pass between two times."""
+
+    clients: int
+    asking: float = 0.05
+    writing: float = 0.1
+
+
 @dataclass
 class Crowd:
     """Starts and stops with `with`. `faults` are sentences by kind; `answered` counts answers by collection."""
@@ -114,8 +123,7 @@ class Crowd:
     answers: Answers
     models: Mapping[str, Remembering]
     ledger: Ledger
-    clients: int = 20
-    pause: float = 0.02
+    pace: Pace
     turns: list[Turn] = field(default_factory=list)
     faults: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     answered: Counter[str] = field(default_factory=Counter)
@@ -133,7 +141,7 @@ class Crowd:
 
     def __enter__(self) -> Self:
         self.first = self.runtime.catalog.base(BASE).live or ""
-        work = [(self._ask_on, number) for number in range(self.clients)] + [(self._write_on, 99)]
+        work = [(self._ask_on, number) for number in range(self.pace.clients)] + [(self._write_on, 99)]
         self._threads = [threading.Thread(target=each, args=(seed,), daemon=True) for each, seed in work]
         for thread in self._threads:
             thread.start()
@@ -177,7 +185,7 @@ class Crowd:
 
     def _ask_on(self, seed: int) -> None:
         chance = Random(seed)  # noqa: S311 - the same each time
-        while not self._stopping.wait(chance.uniform(0, 2 * self.pause)):
+        while not self._stopping.wait(chance.uniform(0, 2 * self.pace.asking)):
             if chance.random() < 0.5:
                 name = chance.choice(self.ledger.names())
                 self._ask(Search(f"doc{name}", top_k=50, mode="lexical", threshold=None), name)
@@ -249,7 +257,7 @@ class Crowd:
 
     def _write_on(self, seed: int) -> None:
         chance = Random(seed)  # noqa: S311 - the same each time
-        while not self._stopping.wait(0.1):
+        while not self._stopping.wait(self.pace.writing):
             kind = chance.choice(["upload", "overwrite", "delete" if len(self.ledger.final()) > FEWEST else "upload"])
             name = f"n{self.changes['upload']:03}" if kind == "upload" else chance.choice(sorted(self.ledger.final()))
             with self._writing:

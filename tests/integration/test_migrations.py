@@ -3,12 +3,12 @@ count of what `make soak` runs long.
 """
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from common.runtime import Runtime
-from tests.integration.crowd import Crowd, Ledger, fill
+from tests.integration.crowd import Crowd, Ledger, Pace, fill
 from tests.integration.migrations import Moved, move, settled
 from tests.integration.one_machine import BASE
 from tests.integration.sites import edge_site, qdrant_site
@@ -25,32 +25,51 @@ pytestmark = [
 ]
 
 
-def there_and_back(
-    site: str, folder: Path, *, passages: int, clients: int, answers: int, changes: int
-) -> tuple[Crowd, list[Moved]]:
-    """A base moved to the other model and back while it is asked and written."""
+@dataclass(frozen=True)
+class Walk:
+    """A base of so many passages, moved to each of these models in turn, with so many answers and changes before and
+    behind each switch.
+    """
+
+    passages: int
+    pace: Pace
+    answers: int
+    changes: int
+    models: tuple[str, ...] = (THERE, HERE)
+
+
+def pace_of(site: str, clients: int, passages: int) -> Pace:
+    """qdrant-client's stand-in looks at every passage for each condition of a request, one request at a time: some
+    0.4 ms a passage and question. Who asks leaves it half of its time.
+    """
+    if site == "edge":
+        return Pace(clients)
+    return Pace(clients, asking=clients * passages * 0.0008, writing=0.1 + passages * 0.005)
+
+
+def walked(site: str, folder: Path, walk: Walk) -> tuple[Crowd, list[Moved]]:
+    """What a crowd met and each move took."""
     with SITES[site](folder, MODELS, HERE) as opened:
         ledger, runtime = Ledger(), opened.runtime
-        fill(runtime, ledger, passages)
-        with Crowd(runtime, opened.answers, opened.models, ledger, clients) as crowd:
-            crowd.wait_for(answers, 0)
-            moves = [move(runtime, model, crowd, answers=answers, changes=changes) for model in (THERE, HERE)]
+        fill(runtime, ledger, walk.passages)
+        with Crowd(runtime, opened.answers, opened.models, ledger, walk.pace) as crowd:
+            crowd.wait_for(walk.answers, 0)
+            moves = [move(runtime, model, crowd, answers=walk.answers, changes=walk.changes) for model in walk.models]
         settled(runtime, crowd)
-        assert _model(runtime) == HERE
+        live = runtime.catalog.collection(BASE, runtime.catalog.base(BASE).live)
+        assert live.space.embedding.model == walk.models[-1]
     return crowd, moves
 
 
-def _model(runtime: Runtime) -> str:
-    return runtime.catalog.collection(BASE, runtime.catalog.base(BASE).live).space.embedding.model
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("site", SITES)
-def test_a_base_moves_each_way_while_many_ask_and_one_writes(site, tmp_path):
-    crowd, moves = there_and_back(site, tmp_path, passages=120, clients=8, answers=100, changes=6)
+@pytest.mark.parametrize(
+    ("site", "passages", "models", "answers"), [("edge", 120, (THERE, HERE), 100), ("qdrant-client", 40, (THERE,), 15)]
+)
+def test_a_base_moves_while_many_ask_and_one_writes(site, passages, models, answers, tmp_path):
+    walk = Walk(passages, pace_of(site, 8, passages), answers, 4, models)
+    crowd, moves = walked(site, tmp_path, walk)
     assert dict(crowd.faults) == {}
-    assert [moved.after for moved in moves] == [THERE, HERE]
-    assert moves[0].worse_by, "English alone was to be worse at Portuguese"
+    assert tuple(moved.after for moved in moves) == models
     assert len(crowd.answered) == 2
-    assert crowd.compared > 100
-    assert set(crowd.changes) == {"upload", "overwrite", "delete"}
+    assert crowd.compared > answers
+    assert crowd.changes.total() >= 4 * 2 * len(models)

@@ -328,6 +328,54 @@ def test_documents_of_several_kinds_keep_their_own_counts_in_each_collection(mac
         machine.other.window = 256
 
 
+class Dying:
+    """Whatever is asked of it, the process dies."""
+
+    def __getattr__(self, name):
+        raise Killed
+
+
+def dies_behind(machine, command, **lost):
+    """Give the command to a process that dies once it is in effect, and start another one."""
+    with pytest.raises(Killed):
+        getattr(replace(machine.reindexing, **lost), command)(BASE)
+    machine.restart()
+    machine.reindexing.resume(BASE)
+    machine.settle()
+
+
+@pytest.mark.parametrize(
+    "lost", [{"send": Dying().__getattr__}, {"index": Dying()}], ids=["before it recounts", "before the alias"]
+)
+def test_what_follows_a_switch_is_done_by_another_process_when_the_first_one_dies(machine, lost):
+    machine.other.window = 40
+    try:
+        machine.put("longo", 1, 6)
+        machine.settle()
+        machine.begin()
+        machine.settle()
+        for command, collection in (("switch", machine.reindex.green), ("rollback", machine.reindex.blue)):
+            dies_behind(machine, command, **lost)
+            assert machine.record.live == collection
+            listed = sum(row["passages"] for row in machine.runtime.listing.documents(BASE, None, 0))
+            stored = sum(machine.runtime.index.generations(BASE, collection).values())
+            assert machine.runtime.listing.base(BASE)["passages"] == listed == stored
+    finally:
+        machine.other.window = 256
+
+
+@pytest.mark.parametrize("command", ["cancel", "retire"])
+def test_space_is_freed_by_another_process_when_the_first_one_dies(machine, command):
+    machine.begin()
+    machine.settle()
+    if command == "retire":
+        machine.reindexing.switch(BASE)
+        machine.settle()
+    dies_behind(machine, command, index=Dying())
+    assert machine.runtime.index.collections(BASE) == [machine.record.live]
+    machine.check(expected())
+
+
 def test_a_zombie_of_an_earlier_generation_leaves_nothing_in_green(machine):
     """An upload publishes between the moment an object is brought over and the moment that is recorded."""
     machine.begin()
