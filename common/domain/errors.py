@@ -11,6 +11,7 @@ FicharioError
 |-- Transient            the broker is to deliver again
 |   |-- Busy             a live lease stands on the object
 |   `-- Unavailable      a store, index, queue or model does not answer
+|       `-- BaseMoves    a base changed each time that it was read
 |-- Refused              the caller asked for something that cannot be (HTTP 4xx)
 `-- Misconfigured        the process must not start
     |-- ModelMissing
@@ -93,6 +94,13 @@ class Busy(Transient):
 
 class Unavailable(Transient):
     """A component does not answer."""
+
+
+class BaseMoves(Unavailable):
+    """A base changed each time that it was read for one question."""
+
+    def __init__(self, base: str) -> None:
+        super().__init__(f"base {base} changes faster than it can be read")
 
 
 class Refused(FicharioError):

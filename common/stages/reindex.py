@@ -144,12 +144,20 @@ class Reindexing:
         return retired
 
     def resume(self, base: str) -> None:
-        """Say again what a migration under way waits for: a message may have been lost with whoever was to send it."""
+        """Say again what a migration waits for: a message may have been lost with whoever was to send it, and what
+        follows a command with whoever gave it.
+        """
         record = self.catalog.base(base)
-        if record is not None and record.reindex is not None and record.reindex.under_way:
-            self.send(Order("build", base, record.reindex.id))
-        if record is not None and record.live is not None:
-            self._follow(base)
+        if record is None or record.live is None:
+            return
+        self._follow(base)
+        reindex = record.reindex
+        if reindex is not None and reindex.under_way:
+            self.send(Order("build", base, reindex.id))
+        elif reindex is not None and reindex.state in {"live", "rolled_back"}:
+            self.send(Order("recount", base, reindex.id))
+        elif reindex is not None and reindex.state in {"retired", "cancelled"}:
+            self.free(base)
 
     def again(self, ref: ObjectRef) -> None:
         """Have an object brought over that an upload could not write into green."""

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from common.domain.errors import Refused, Unavailable
+from common.domain.errors import BaseMoves, Refused, Unavailable
 from common.domain.expansion import Wanted, covered, matched, reachable, total_weight, weights_of
 from common.domain.fusion import Fused, Mode, absolute, fuse
 from common.domain.gate import GateDecision, decide, keep_close
@@ -91,7 +91,7 @@ class Searcher:
             answer = self._standing(wanted, view, asked, timer)
             if answer is not None:
                 return replace(answer, timings_ms=timer.rounded(), settled=view.own is None)
-        raise Unavailable(f"base {base} changes faster than it can be read")
+        raise BaseMoves(base)
 
     def view(self, base: str, epoch: int | None = None) -> View:
         """The base at its current epoch, unless another one was read; everything else is remembered for as long as that
@@ -164,6 +164,8 @@ class Searcher:
             return None
         passages = self._passages(view, found) if found.gate.decision == "match" else ()
         timer.took("rank")
+        if passages is None:
+            return None
         degraded = asked.vector is None and search.mode != "lexical"
         return Answer(
             passages=passages,
@@ -201,8 +203,11 @@ class Searcher:
         listed = any(hit.dense_rank is not None for hit in hits)
         return _Round(question, kept, payloads, gate, mode, listed)
 
-    def _passages(self, view: View, found: _Round) -> tuple[AnswerPassage, ...]:
-        live = self.candidates.table(view, "live")
+    def _passages(self, view: View, found: _Round) -> tuple[AnswerPassage, ...] | None:
+        """The passages to show; None when the base moved since they were found, so that nothing of it is remembered."""
+        live = self.candidates.answering(view, {str(found.payloads[hit.id]["object"]) for hit in found.kept})
+        if live is None:
+            return None
         weight = total_weight(found.question)
         return tuple(
             passage_of(
@@ -212,7 +217,7 @@ class Searcher:
                 dense_score=hit.dense,
                 lexical_score=hit.lexical,
                 terms=matched(found.question, set(payload["terms"])),
-                stale=live[payload["object"]].stale,
+                stale=bool((known := live[payload["object"]]) and known.stale),
                 absolute=absolute(hit, weight, view.gate.med, view.gate.sd, found.mode),
             )
             for hit in found.kept

@@ -6,51 +6,16 @@ from dataclasses import replace
 
 import pytest
 
-from common.adapters.hashing_embedder import HashingEmbedder
 from common.domain.errors import EmbeddingInvalid, Refused, Unavailable
 from common.domain.objects import ObjectRef
 from common.domain.records import Decision
 from common.domain.search import Search
-from tests.integration.one_machine import BASE, Killed, OneMachine, content
+from tests.integration.moving_machine import Moving
+from tests.integration.one_machine import BASE, Killed
 
 FILES = {"um": 3, "dois": 2, "tres": 1}
 TOLERANT = {"KB_REINDEX_TOLERANCE": "0.6"}
 """Hashes of words know nothing that could be called better or worse."""
-
-
-class Moving(OneMachine):
-    """A machine that has the models of both collections."""
-
-    def open(self):
-        opened = super().open()
-        models = {embedder.space.model: embedder for embedder in (self.embedder, self.other)}
-        object.__setattr__(opened.spaces, "named", lambda name: models[name])
-        object.__setattr__(opened.spaces, "find", lambda space: models[space.model])
-        return opened
-
-    other = HashingEmbedder(96)
-
-    @property
-    def reindexing(self):
-        return self.runtime.reindexing
-
-    @property
-    def record(self):
-        return self.runtime.catalog.base(BASE)
-
-    @property
-    def reindex(self):
-        return self.record.reindex
-
-    def begin(self):
-        return self.reindexing.start(BASE, self.other.space.model)["id"]
-
-    def put(self, name, version, parts):
-        self.names.add(name)
-        self.runtime.manage.upload(BASE, f"{name}.md", content(name, version, parts), "text/markdown")
-
-    def fingerprint(self):
-        return self.runtime.answers.answer(BASE, Search("docum", mode="lexical", threshold=None)).fingerprint
 
 
 @pytest.fixture
@@ -362,6 +327,54 @@ def test_documents_of_several_kinds_keep_their_own_counts_in_each_collection(mac
         assert machine.runtime.listing.base(BASE)["passages"] == sum(before.values())
     finally:
         machine.other.window = 256
+
+
+class Dying:
+    """Whatever is asked of it, the process dies."""
+
+    def __getattr__(self, name):
+        raise Killed
+
+
+def dies_behind(machine, command, **lost):
+    """Give the command to a process that dies once it is in effect, and start another one."""
+    with pytest.raises(Killed):
+        getattr(replace(machine.reindexing, **lost), command)(BASE)
+    machine.restart()
+    machine.reindexing.resume(BASE)
+    machine.settle()
+
+
+@pytest.mark.parametrize(
+    "lost", [{"send": Dying().__getattr__}, {"index": Dying()}], ids=["before it recounts", "before the alias"]
+)
+def test_what_follows_a_switch_is_done_by_another_process_when_the_first_one_dies(machine, lost):
+    machine.other.window = 40
+    try:
+        machine.put("longo", 1, 6)
+        machine.settle()
+        machine.begin()
+        machine.settle()
+        for command, collection in (("switch", machine.reindex.green), ("rollback", machine.reindex.blue)):
+            dies_behind(machine, command, **lost)
+            assert machine.record.live == collection
+            listed = sum(row["passages"] for row in machine.runtime.listing.documents(BASE, None, 0))
+            stored = sum(machine.runtime.index.generations(BASE, collection).values())
+            assert machine.runtime.listing.base(BASE)["passages"] == listed == stored
+    finally:
+        machine.other.window = 256
+
+
+@pytest.mark.parametrize("command", ["cancel", "retire"])
+def test_space_is_freed_by_another_process_when_the_first_one_dies(machine, command):
+    machine.begin()
+    machine.settle()
+    if command == "retire":
+        machine.reindexing.switch(BASE)
+        machine.settle()
+    dies_behind(machine, command, index=Dying())
+    assert machine.runtime.index.collections(BASE) == [machine.record.live]
+    machine.check(expected())
 
 
 def test_a_zombie_of_an_earlier_generation_leaves_nothing_in_green(machine):

@@ -164,6 +164,38 @@ def _with_cache(machine):
     return local_runtime(settings, embedder=machine.embedder, clock=machine.clock, step=machine.step)
 
 
+class Moving:
+    """The catalog, with something that happens right behind the second look at a base's epoch."""
+
+    def __init__(self, catalog, happens):
+        self._catalog, self._happens, self._looks = catalog, happens, 0
+
+    def __getattr__(self, name):
+        return getattr(self._catalog, name)
+
+    def epoch(self, base):
+        epoch = self._catalog.epoch(base)
+        self._looks += 1
+        if self._looks == 2:
+            self._happens()
+        return epoch
+
+
+def test_a_base_that_moves_while_an_answer_is_put_together_is_asked_again(machine):
+    """Another question at the newer epoch makes all that is remembered of the older one forgotten."""
+    put(machine, trocas=OTHERS["trocas"])
+
+    def happens():
+        put(machine, fretes=OTHERS["fretes"])
+        ask(machine, "frete comprador")
+
+    searcher = machine.runtime.answers.searcher
+    searcher = replace(searcher, catalog=Moving(searcher.catalog, happens))
+    answer = searcher.search(BASE, Search("nota embalagem original", threshold=None))
+    assert answer.passages[0].source == "trocas.md"
+    assert answer.epoch == machine.runtime.catalog.epoch(BASE)
+
+
 def test_an_answer_is_cached_until_the_epoch_moves(tmp_path):
     """CAC-01: a changed document, a deleted one and a negative answer are never served from before."""
     machine = cached(tmp_path)

@@ -6,8 +6,9 @@ import multiprocessing
 import signal
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
 from pathlib import Path
 from random import Random
 
@@ -19,7 +20,8 @@ LONGEST_SECONDS = 600.0
 KILLED_AGAIN = 1 / 3
 """How often a machine that was killed is killed once more while it recovers."""
 _PROCESSES = multiprocessing.get_context("forkserver")
-_PROCESSES.set_forkserver_preload(["tests.soak.worker"])
+_PROCESSES.set_forkserver_preload(["tests.soak.worker", "tests.soak.moving"])
+Target = Callable[[Orders, Connection], None]
 
 
 @dataclass
@@ -44,10 +46,10 @@ class Outcome:
     said: list[str]
 
 
-def spend(orders: Orders, moment: float | None = None) -> Life:
-    """One life, killed `moment` seconds after it started unless it ended before."""
+def spend(orders: Orders, moment: float | None = None, target: Target = live) -> Life:
+    """One life of a machine at that work, killed `moment` seconds after it started unless it ended before."""
     hearing, line = _PROCESSES.Pipe(duplex=False)
-    process = _PROCESSES.Process(target=live, args=(orders, line))
+    process = _PROCESSES.Process(target=target, args=(orders, line))
     process.start()
     line.close()
     life = Life(orders.first)

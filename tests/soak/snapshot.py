@@ -48,17 +48,20 @@ class Faults:
 
 def take(runtime: LocalRuntime, phase: Mapping[str, tuple[int, int]]) -> Snapshot:
     """Everything as it is now; the questions are made of the documents that the phase wants."""
-    catalog, topic = runtime.catalog, runtime.settings.kb_topic_events
+    catalog, queue = runtime.catalog, runtime.queue
+    topics = runtime.settings.kb_topic_events, runtime.settings.kb_topic_reindex
+    record = catalog.base(BASE)
     documents = {d.source: {**asdict(d), "updated_at": 0.0} for d in catalog.documents(BASE)}
     return Snapshot(
         documents=documents,
         points=_points(runtime),
         jobs={job.job_id: job.state for job in catalog.jobs(BASE)},
-        answers=_answers(runtime, phase),
+        answers=answers(runtime, phase),
         left_over={
-            "messages": runtime.queue.waiting(topic),
-            "dead letters": len(runtime.queue.dead(topic)),
-            "leases": sum(known.lease is not None for known in catalog.objects(BASE)),
+            "messages": sum(queue.waiting(topic) for topic in topics),
+            "dead letters": sum(len(queue.dead(topic)) for topic in topics),
+            "leases": sum(known.leased for known in catalog.objects(BASE)),
+            "collections": len(set(runtime.index.collections(BASE)) - {record.live if record else None}),
         },
     )
 
@@ -75,7 +78,7 @@ def _points(runtime: LocalRuntime) -> dict[str, Any]:
     }
 
 
-def _answers(runtime: LocalRuntime, phase: Mapping[str, tuple[int, int]]) -> dict[str, Any]:
+def answers(runtime: LocalRuntime, phase: Mapping[str, tuple[int, int]]) -> dict[str, Any]:
     """For each of some documents its best passage among all, and all of its passages: where a question asks for more
     than that, equal scores decide what comes back.
     """

@@ -25,12 +25,15 @@ Phase = Mapping[str, tuple[int, int]]
 
 @dataclass(frozen=True)
 class Orders:
-    """What one life has to do, from the phase on at which the last one died; `kill_at` counts steps from 0."""
+    """What one life has to do, from the phase on at which the last one died and before phase `last`; `kill_at` counts
+    steps from 0.
+    """
 
     folder: Path
     phases: Sequence[Phase]
     first: int = 0
     kill_at: int | None = None
+    last: int | None = None
 
 
 def live(orders: Orders, line: Connection) -> None:
@@ -49,8 +52,8 @@ def live(orders: Orders, line: Connection) -> None:
 
 def _live(orders: Orders, tell: Callable[..., None]) -> None:
     tell("started")
-    machine = OneMachine(orders.folder, clock=SystemClock(), on_step=_stepping(orders.kill_at, tell))
-    with _reader(machine, orders.phases, tell):
+    machine = OneMachine(orders.folder, clock=SystemClock(), on_step=stepping(orders.kill_at, tell))
+    with reading(machine, orders.phases, tell):
         for number, phase in enumerate(orders.phases[orders.first :], orders.first):
             tell("phase", number)
             bring(machine.files, phase)
@@ -60,7 +63,7 @@ def _live(orders: Orders, tell: Callable[..., None]) -> None:
     machine.runtime.close()
 
 
-def _stepping(kill_at: int | None, tell: Callable[..., None]) -> Callable[[str], None]:
+def stepping(kill_at: int | None, tell: Callable[..., None]) -> Callable[[str], None]:
     passed = 0
 
     def step(name: str) -> None:
@@ -98,18 +101,25 @@ def work(runtime: LocalRuntime) -> None:
 
 
 @contextmanager
-def _reader(machine: OneMachine, phases: Sequence[Phase], tell: Callable[..., None]):
+def reading(machine: OneMachine, phases: Sequence[Phase], tell: Callable[..., None], pause: float = 0.0):
+    """A reader who lets `pause` seconds pass before each question."""
     stopping = threading.Event()
-    reading = threading.Thread(target=_read, args=(machine, phases, tell, stopping), daemon=True)
-    reading.start()
+    reader = threading.Thread(target=_read, args=(machine, phases, tell, stopping, pause), daemon=True)
+    reader.start()
     try:
         yield
     finally:
         stopping.set()
-        reading.join()
+        reader.join()
 
 
-def _read(machine: OneMachine, phases: Sequence[Phase], tell: Callable[..., None], stopping: threading.Event) -> None:
+def _read(
+    machine: OneMachine,
+    phases: Sequence[Phase],
+    tell: Callable[..., None],
+    stopping: threading.Event,
+    pause: float,
+) -> None:
     """Ask for one document after the other. Each is whole, never older than it was and, unless a phase removes it,
     never gone again.
     """
@@ -118,7 +128,7 @@ def _read(machine: OneMachine, phases: Sequence[Phase], tell: Callable[..., None
     newest: dict[str, int] = {}
     while not stopping.is_set():
         for name in names:
-            if stopping.is_set():
+            if stopping.wait(pause):
                 return
             try:
                 found = machine.seen(name)
