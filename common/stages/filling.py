@@ -151,6 +151,9 @@ class Filling:
         for generation in {self.change.generation, held} - {None}:
             ref = self.change.ref
             for point in self.index.stored(ref.base, target.collection, ref.name, generation or 0):
+                if point.vector is None and target.space.embedding.dimension:
+                    # Its words came first: without its vector it is not there yet.
+                    continue
                 vectors[str(point.payload.get("identity"))] = point.vector
                 if generation == self.change.generation:
                     stored[point.id] = point.payload

@@ -99,7 +99,8 @@ class _Work:
             # A bug is counted against the object, so that one object cannot hold up a migration for ever.
             self._give_up(known.live, f"a fault of ours ({type(error).__name__}); the log names it")
             raise
-        outcome = self._transact(lambda held: rebuilding.carried(held, self.reindex.blue, brought, self.token))
+        live = self.record.live or self.reindex.blue
+        outcome = self._transact(lambda held: rebuilding.carried(held, live, brought, self.token))
         self.ports.step("carried")
         if outcome == "carried":
             return "carried"
@@ -137,7 +138,8 @@ class _Work:
             new, counts = self._cut(rows[source], stored, generation, target)
             made += new
             counted.append(rows[source].also_within(live, self.green, counts))
-        self._write(made, target, generation, _vectors(points) if self._same_model(live, target) else {})
+        dense = target.space.embedding.dimension > 0
+        self._write(made, target, generation, _vectors(points, dense=dense) if self._same_model(live, target) else {})
         if len(counted) > 1:
             self._keep_lease(len(made), len(made))
             self.ports.catalog.put_documents(self.ref, generation, counted)
@@ -193,8 +195,10 @@ def _by_source(points: Sequence[Point]) -> Iterator[tuple[str, list[Point]]]:
         yield source, list(stored)
 
 
-def _vectors(points: Sequence[Point]) -> dict[str, Vector]:
-    return {str(point.payload["identity"]): point.vector for point in points if point.payload.get("identity")}
+def _vectors(points: Sequence[Point], *, dense: bool) -> dict[str, Vector]:
+    """Vectors by passage identity, but for those that are still to be made."""
+    made = [point for point in points if point.payload.get("identity") and not (dense and point.vector is None)]
+    return {str(point.payload["identity"]): point.vector for point in made}
 
 
 def _half_stored(wanted: int, found: int) -> DocumentError:

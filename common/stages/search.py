@@ -104,6 +104,10 @@ class Searcher:
         terms = question_terms(search.query, view.mode)
         if search.mode == "lexical":
             return _Asked(terms, None, 0, embedded=False)
+        reindex = view.record.reindex
+        if reindex is not None and reindex.by_words:
+            said = f"Answered by words alone: {reindex.by_words}."
+            return _Asked(terms, None, 0, embedded=False, warnings=(said,))
         try:
             vector, tokens, fresh = self.vectors.of(view.record, view.collection, search.query)
         except NoVector as reason:
