@@ -3,7 +3,7 @@ Chooses nothing of the place itself, and imports nothing that a question does no
 """
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -11,9 +11,10 @@ from typing import Any, Final
 from common.adapters.process_cache import ProcessCache
 from common.domain.budget import EstimatedTokens, TokenCounter
 from common.domain.errors import Misconfigured
+from common.domain.foreign import sentence
 from common.domain.gate import COVERAGE_CUT
 from common.domain.lexical import LEXICAL_VERSION
-from common.domain.records import Gate
+from common.domain.records import BaseRecord, Gate
 from common.domain.space import CHUNKING_VERSION, Chunking, EmbeddingSpace, LexicalSpace
 from common.domain.usage import Prices
 from common.identity import Authenticate, loopback_only
@@ -46,6 +47,7 @@ MEGABYTE: Final = 2**20
 ANY_BASE: Final = "readyz"
 """Whose collections are asked for where only the answer counts."""
 _log = logging.getLogger("fichario.cache")
+_told: Final[set[str]] = set()
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,11 +174,26 @@ def _bucket_path(settings: Settings) -> str:
 
 
 def _readiness(models: Models, catalog: Catalog, index: VectorIndex, vectors: QuestionVectors) -> dict[str, Any]:
-    """What a ready function says of itself. Raises Misconfigured or Unavailable for what is not there."""
+    """What a ready function says of itself; of collections that are not ours how many there are, because anybody may
+    ask: the log names them. Raises Misconfigured or Unavailable for what is not there.
+    """
     embedder, bases = models.configured(), catalog.bases()
     vectors.warm(embedder)
     index.collections(ANY_BASE)
-    return {"model": embedder.space.model, "bases": len(bases)}
+    foreign = _foreign(bases, index)
+    return {"model": embedder.space.model, "bases": len(bases), **({"foreign": len(foreign)} if foreign else {})}
+
+
+def _foreign(bases: Sequence[BaseRecord], index: VectorIndex) -> list[str]:
+    """The bases that are not ours yet, each told once by every process."""
+    ours = {record.base for record in bases if record.live is not None}
+    found = [base for base in index.foreign.bases() if base not in ours]
+    for base in found:
+        foreign = index.foreign.of(base) if base not in _told else None
+        if foreign is not None:
+            _told.add(base)
+            logging.getLogger("fichario.start").warning("foreign collection", extra={"reason": sentence(base, foreign)})
+    return found
 
 
 def found_wrong(*checks: Callable[[], object]) -> list[str]:

@@ -12,12 +12,14 @@ from common.domain.uploads import SignedUpload
 from common.loading import check_provider
 from common.ports import Catalog, Clock, ObjectStore, Parser, PullQueue
 from common.settings import Settings
+from common.stages.adopting import Adopting
 from common.stages.comparing import Comparing
 from common.stages.fit import GateFit
 from common.stages.ingest import IngestPorts
 from common.stages.manage import Manage
 from common.stages.migrating import Migrating
 from common.stages.planning import Planning
+from common.stages.proposing import Proposing
 from common.stages.quota import Quota
 from common.stages.rebuild import Rebuild
 from common.stages.reconcile import Reconcile
@@ -83,7 +85,7 @@ def working(side: Asking, bucket: Bucket, work: Work, send: Callable[[Order], No
     quota = Quota(catalog, settings.kb_max_base_mb * MEGABYTE, settings.kb_max_documents)
     file_limit = settings.kb_max_file_mb * MEGABYTE
     gate_fit = GateFit(catalog, index, spaces, side.meter.count)
-    reindexing = _reindexing(side, send)
+    reindexing = _reindexing(side, bucket, work, send)
     return {
         "store": bucket.store,
         "manage": Manage(
@@ -132,11 +134,15 @@ def working(side: Asking, bucket: Bucket, work: Work, send: Callable[[Order], No
     }
 
 
-def _reindexing(side: Asking, send: Callable[[Order], None]) -> Reindexing:
-    catalog, index, settings = side.catalog, side.index, side.settings
+def _reindexing(side: Asking, bucket: Bucket, work: Work, send: Callable[[Order], None]) -> Reindexing:
+    catalog, index, spaces, clock, settings = side.catalog, side.index, side.spaces, side.clock, side.settings
     planning = Planning(catalog, index, side.prices, side.meter.count)
+    adopting = Adopting(
+        bucket.store, catalog, index, spaces, clock, planning, bucket.announce, work.stopping, work.step
+    )
+    proposing = Proposing(catalog, index, spaces, clock, planning, adopting)
     grace = settings.kb_reindex_grace_hours * 3600
-    return Reindexing(catalog, index, side.spaces, side.clock, planning, send, settings.kb_reindex_tolerance, grace)
+    return Reindexing(catalog, index, spaces, clock, proposing, adopting, send, settings.kb_reindex_tolerance, grace)
 
 
 def _migrating(
@@ -146,7 +152,8 @@ def _migrating(
     slices = side.settings.kb_slice_seconds
     rebuild = Rebuild(catalog, index, spaces, clock, slices, work.stopping, work.step, side.meter.count)
     comparing = Comparing(catalog, index, side.searcher, lambda base: _kept(side, base), side.prices)
-    return Migrating(catalog, index, spaces, clock, reindexing, rebuild, gate_fit, comparing, send, work.step)
+    adopting = reindexing.adopting
+    return Migrating(catalog, index, spaces, clock, reindexing, adopting, rebuild, gate_fit, comparing, send, work.step)
 
 
 def _kept(side: Asking, base: str) -> list[Asked]:

@@ -14,6 +14,7 @@ from typing import Any
 from qdrant_edge import FieldCondition, Filter, MatchAny
 
 from common.adapters.edge import folders
+from common.adapters.edge.foreign import NoForeign
 from common.adapters.edge.requests import is_value, older_filter, version_filter
 from common.adapters.edge.shard import Shard, create_shard, open_shard
 from common.domain.errors import Misconfigured, Unavailable
@@ -27,7 +28,7 @@ from common.domain.index_rules import (
     check_lookup,
     check_points,
 )
-from common.ports import CollectionShape
+from common.ports import CollectionShape, ForeignCollections
 
 _READ = 64
 
@@ -47,6 +48,7 @@ class EdgeIndex:
         self._lock = threading.Lock()
         self._metas = folders.open_root(folder)
         self._shards: dict[str, Shard] = {}
+        self.foreign: ForeignCollections = NoForeign()
         self._closed = False
 
     def create(self, base: str, collection: str, shape: CollectionShape) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from operator import mul
 from typing import Any
 
+from common.adapters.memory_foreign import MemoryForeign
 from common.domain.documents import JsonValue
 from common.domain.errors import Misconfigured, Unavailable
 from common.domain.index import Found, Lookup, Point
@@ -29,7 +30,7 @@ from common.domain.index_rules import (
     place_of,
 )
 from common.domain.lexical import bm25
-from common.ports import CollectionShape
+from common.ports import CollectionShape, ForeignCollections
 
 
 @dataclass(slots=True)
@@ -46,6 +47,7 @@ class MemoryIndex:
 
     def __init__(self) -> None:
         self._aliases: dict[str, str] = {}
+        self.foreign: ForeignCollections = MemoryForeign(self._aliases)
         self._lock = threading.RLock()
         self._collections: dict[str, _Stored] = {}
 
@@ -62,7 +64,8 @@ class MemoryIndex:
             if collection in self._collections:
                 self._of(base, collection)
                 del self._collections[collection]
-                self._aliases = {of: name for of, name in self._aliases.items() if name != collection}
+                for of in [of for of, name in self._aliases.items() if name == collection]:
+                    del self._aliases[of]
 
     def collections(self, base: str) -> Sequence[str]:
         with self._lock:
@@ -71,6 +74,8 @@ class MemoryIndex:
     def set_alias(self, base: str, collection: str) -> None:
         with self._lock:
             self._of(base, collection)
+            if (found := self.foreign.of(base)) is not None and found.name == base:
+                raise Misconfigured(f"a collection is called {base}, which is this base's alias")
             self._aliases[base] = collection
 
     def alias(self, base: str) -> str | None:

@@ -4,7 +4,6 @@ Collections of many bases and of others live there side by side: a collection's 
 asks for the payload's `base` as well.
 """
 
-import re
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -17,6 +16,8 @@ from typing import Any, Final
 from qdrant_client import QdrantClient, models
 
 from common.adapters.qdrant.calls import Calls, CollectionExists, NoCollection
+from common.adapters.qdrant.foreign import QdrantForeign
+from common.adapters.qdrant.names import is_ours
 from common.adapters.qdrant.requests import (
     among,
     dense_query,
@@ -49,8 +50,7 @@ from common.domain.index_rules import (
     place_of,
     without_labels,
 )
-from common.domain.space import FINGERPRINT_DIGITS
-from common.ports import CollectionShape
+from common.ports import CollectionShape, ForeignCollections
 
 MAX_REQUEST_BYTES: Final = 32 * 1024 * 1024
 """What a Qdrant server accepts in one request unless it is configured otherwise."""
@@ -91,6 +91,7 @@ class QdrantIndex:
     ) -> None:
         self._client = client
         self._call = Calls(client, sleep=sleep)
+        self.foreign: ForeignCollections = QdrantForeign(client, self._call, alias_of)
         self._alias_of = alias_of
         self._max_request_bytes = max_request_bytes
         self._dimensions: dict[str, int] = {}
@@ -130,7 +131,10 @@ class QdrantIndex:
         alias = self._alias_of(base)
         forget = models.DeleteAliasOperation(delete_alias=models.DeleteAlias(alias_name=alias))
         name = models.CreateAlias(collection_name=collection, alias_name=alias)
-        self._call(self._client.update_collection_aliases, [forget, models.CreateAliasOperation(create_alias=name)])
+        try:
+            self._call(self._client.update_collection_aliases, [forget, models.CreateAliasOperation(create_alias=name)])
+        except CollectionExists as error:
+            raise Misconfigured(f"a collection is called {alias}, which is this base's alias") from error
 
     def alias(self, base: str) -> str | None:
         """The collection that the base's alias names, None when there is no such alias."""
@@ -222,8 +226,7 @@ class QdrantIndex:
         self._call.close()
 
     def _owns(self, base: str, collection: str) -> bool:
-        pattern = rf"{re.escape(self._alias_of(base))}__[0-9a-f]{{{FINGERPRINT_DIGITS}}}"
-        return re.fullmatch(pattern, collection) is not None
+        return is_ours(self._alias_of(base), collection)
 
     def _check_owner(self, base: str, collection: str) -> None:
         if not self._owns(base, collection):

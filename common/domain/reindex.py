@@ -3,6 +3,9 @@ next. Pure; what each state asks to be done is stages/reindex.py.
 
     planned -> building -> verifying -> ready -> live -> retired
     planned, building, verifying, ready -> cancelled        building, verifying -> failed        live -> rolled_back
+
+One that adopts a collection (`adopted`) has no blue that we could ask: green answers from `building` on, by words until
+it is `live`; failed or rolled back it may be started again, or cancelled.
 """
 
 from collections.abc import Mapping
@@ -32,6 +35,11 @@ _MOVES: Final[Mapping[Command, Mapping[State, State]]] = {
     "retire": {"live": "retired"},
     "fail": dict.fromkeys(("planned", "building", "verifying"), "failed"),
 }
+_ADOPTED: Final[Mapping[tuple[Command, State], State]] = {
+    ("cancel", "failed"): "cancelled",
+    ("cancel", "rolled_back"): "cancelled",
+}
+"""Also where an adopted collection stands under its name again, so that the base can be let go."""
 _DONE: Final[Mapping[Command, frozenset[State]]] = {
     "build": frozenset({"building", "verifying", "ready", "live", "retired"}),
     "complete": frozenset({"verifying", "ready", "live", "retired"}),
@@ -67,7 +75,9 @@ class Reindex:
     started_at: float = 0.0
     updated_at: float = 0.0
     adopted: bool = False
-    """`blue` is a foreign collection, which nobody asks: green answers by words from the start."""
+    """`blue` is a foreign collection, which nobody asks: green answers by words until the switch."""
+    texts_in: bool = False
+    """All texts of an adopted collection are in green."""
 
     @property
     def under_way(self) -> bool:
@@ -77,13 +87,26 @@ class Reindex:
     def open(self) -> bool:
         return self.state in OPEN
 
+    @property
+    def by_words(self) -> str:
+        """Why the base is answered by words alone, empty where it is not: vectors of an adopted collection's texts are
+        asked for only once all are there.
+        """
+        if not self.adopted or self.state in {"live", "retired", "cancelled"}:
+            return ""
+        if self.state in {"failed", "rolled_back"}:
+            return "its adoption failed" if self.state == "failed" else "its adoption was rolled back"
+        return "its vectors are being made" if self.texts_in else "its documents are still being brought in"
+
 
 def moved(reindex: Reindex, command: Command, now: float, **changes: Any) -> Reindex | None:  # noqa: ANN401
     """The migration behind that command, None where it has had its effect already.
 
     Raises Refused 409 REINDEX_STATE for a command that its state does not allow.
     """
-    following = _MOVES[command].get(reindex.state)
+    following = _MOVES[command].get(reindex.state) or (
+        _ADOPTED.get((command, reindex.state)) if reindex.adopted else None
+    )
     if following is not None:
         return replace(reindex, state=following, updated_at=now, **changes)
     if reindex.state in _DONE[command]:

@@ -18,6 +18,7 @@ from common.domain.records import (
 )
 from common.domain.usage import Usage
 from common.ports.embedding import Embedder as Embedder
+from common.ports.foreign import ForeignCollections as ForeignCollections
 from common.ports.questions import Questions as Questions
 from common.ports.queue import Delivery as Delivery
 from common.ports.queue import Message as Message
@@ -183,9 +184,10 @@ class VectorIndex(Protocol):
 
     outside: bool
     """Whether others read the collections by the base's alias."""
+    foreign: ForeignCollections
 
     def set_alias(self, base: str, collection: str) -> None:
-        """Let the base's alias name this collection, in one atomic update; a no-op where nobody reads from outside."""
+        """Let the base's alias name this collection, atomically. Misconfigured: a collection has the alias's name."""
 
     def alias(self, base: str) -> str | None:
         """The collection that the base's alias names, None when there is no such alias."""

@@ -65,6 +65,8 @@ class Filling:
     end_slice: Callable[[int, int], None]
     step: Callable[[str], None]
     spend: Spend = uncounted
+    words_first: bool = False
+    """A stored point without a vector is still to get one: its words were brought in before."""
     before: int = 0
     """Passages that earlier collections of the same attempt took: progress counts on from there."""
     new_passages: int = 0
@@ -171,7 +173,8 @@ class Filling:
                 # A passage that was refused once is tried anew wherever it has to be written again.
                 if point.vector is not None or not dimension:
                     vectors[str(point.payload.get("identity"))] = point.vector
-                if generation == self.change.generation:
+                lacking = self.words_first and dimension and point.vector is None
+                if generation == self.change.generation and not lacking:
                     stored[point.id] = point.payload
         self.took("embed", since)
         return vectors, stored

@@ -29,7 +29,9 @@ class GateFit:
         """The bases that were never fitted, or whose passages doubled or halved since."""
         found = []
         for record in self.catalog.bases():
-            gate = record.gates.get(record.live or "")
+            if record.live is None or (record.reindex is not None and record.reindex.by_words):
+                continue
+            gate = record.gates.get(record.live)
             passages = self.catalog.totals(record.base).passages
             tried = gate is not None and not gate.fitted and gate.passages > 0
             if gate is None or (tried and gate.passages <= passages < 2 * gate.passages):

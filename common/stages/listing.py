@@ -87,8 +87,11 @@ class Listing:
         return {"source": source, **{part: list(graph_part(graph, part).get(source, ())) for part in GRAPH_PARTS}}
 
     def require(self, base: str) -> None:
-        """Raises Refused 404 NO_BASE for a base that never held an object."""
-        if self.catalog.base(base) is None and not any(True for _ in self.catalog.objects(base)):
+        """Raises Refused 404 NO_BASE for a base that never held an object, or whose adoption was cancelled."""
+        record = self.catalog.base(base)
+        if record is not None and record.live is not None:
+            return
+        if not any(record is None or known.state != "deleted" for known in self.catalog.objects(base)):
             raise Refused(404, "NO_BASE", f"There is no base {base}.", sentinel="NO_KB_MATCH")
 
 

@@ -43,7 +43,8 @@ class Manage:
     def upload(self, base: str, source: str, data: bytes, content_type: str) -> dict[str, Any]:
         """Store the file; equal content that already answers is left as it is (`unchanged`).
 
-        Raises Refused for a source that cannot be, for too many bytes, or when the base has another model.
+        Raises Refused for a source that cannot be, for too many bytes, when the base has another model, or when it is
+        a foreign collection that was not adopted.
         """
         ref = self._accepted(base, source, len(data))
         stored = self._same(ref, data)
@@ -83,7 +84,9 @@ class Manage:
             raise Refused(413, "TOO_LARGE", f"A file has at most {self.file_limit // 2**20} MB (KB_MAX_FILE_MB).")
         differs = self.spaces.refusal(base)
         if differs:
-            raise Refused(409, "OTHER_MODEL", differs)
+            record = self.catalog.base(base)
+            ours = record is not None and record.live is not None
+            raise Refused(409, "OTHER_MODEL" if ours else "FOREIGN", differs)
         return ref
 
     def _within_quota(self, ref: ObjectRef, size: int) -> None:

@@ -13,6 +13,7 @@ from common.domain.objects import ObjectRef
 from common.domain.records import BaseRecord, Gate, ObjectRecord
 from common.domain.reindex import Command, Order, Reindex, moved
 from common.ports import Catalog, Clock, VectorIndex
+from common.stages.adopting import Adopting
 from common.stages.comparing import Comparing
 from common.stages.fit import GateFit
 from common.stages.rebuild import Ended, Rebuild
@@ -35,6 +36,7 @@ class Migrating:
     spaces: Spaces
     clock: Clock
     reindexing: Reindexing
+    adopting: Adopting
     rebuild: Rebuild
     gate_fit: GateFit
     comparing: Comparing
@@ -60,12 +62,26 @@ class Migrating:
             self._recount(record)
 
     def _build(self, record: BaseRecord, reindex: Reindex) -> None:
-        if reindex.state == "planned":
+        if reindex.state == "planned" and reindex.adopted:
+            record = self.adopting.begin(record.base, reindex) or record
+        elif reindex.state == "planned":
             self._make(record, reindex)
             self.step("made")
             record = self._move(record, "build", lambda known: _with_green(known, reindex, self._prior(reindex)))
             self.step("building")
-        self._hand_out(record)
+        if self._has_texts(record):
+            self._hand_out(record)
+
+    def _has_texts(self, record: BaseRecord) -> bool:
+        """Whether the base's records know all that is to be brought over; of an adopted one, after some work for it."""
+        reindex = record.reindex
+        if reindex is None or reindex.state != "building" or reindex.texts_in or not reindex.adopted:
+            return True
+        ends = self.clock.now() + min(BATCH_SECONDS, self.rebuild.slice_seconds)
+        if self.adopting.texts(record, reindex, ends):
+            return True
+        self.send(Order("build", record.base, reindex.id))
+        return False
 
     def _prior(self, reindex: Reindex) -> Gate:
         return self.spaces.gate(reindex.after.embedding)
@@ -148,7 +164,12 @@ class Migrating:
             return
         gate = self.gate_fit.fit(record.base, reindex.green)
         self.step("fitted")
-        report = {} if reindex.adopted else self.comparing.run(record, reindex.blue, reindex.green, gate)
+        if reindex.adopted:
+            # There is nothing to compare with: nobody here can ask the foreign collection.
+            report: dict[str, Any] = {}
+            self.index.foreign.keep(record.base)
+        else:
+            report = self.comparing.run(record, reindex.blue, reindex.green, gate)
         self.step("compared")
         self._move(record, "pass", lambda known: _with_gate(known, reindex.green, gate), report=report)
         self.step("ready")
@@ -169,19 +190,21 @@ class Migrating:
             if known.live is None or not known.passages:
                 continue
             count = stored.get((known.ref.name, known.live), 0)
-            if not known.carried_by(reindex.green) or count != known.passages_in(reindex.green):
+            whole = known.carried_by(reindex.green) and count == known.passages_in(reindex.green)
+            if not whole or (reindex.adopted and not self.adopting.has_vectors(known, reindex)):
                 wrong.append(known)
         self._sweep(record.base, reindex.green, stored)
-        if not wrong:
+        new = self.adopting.lacks(record.base) if reindex.adopted else 0
+        if not wrong and not new:
             return False
         for known in wrong:
             self.catalog.transact(known.ref, reindex.id, lambda held: rebuilding.forgotten(held, reindex.green))
         if reindex.rounds >= _ROUNDS:
-            reason = f"{len(wrong)} files are not whole in the new collection after {_ROUNDS} rounds."
+            reason = f"{len(wrong) + new} files are not whole in the new collection after {_ROUNDS} rounds."
             self._move(record, "fail", lambda known: _left(known, reindex), reason=reason)
             return True
-        moved_on = self._move(record, "reopen", rounds=reindex.rounds + 1)
-        self._hand_out(moved_on)
+        moved_on = self._move(record, "reopen", rounds=reindex.rounds + 1, texts_in=False)
+        self.send(Order("build", moved_on.base, reindex.id))
         return True
 
     def _sweep(self, base: str, green: str, stored: Any) -> None:  # noqa: ANN401 - (object, generation) -> count
@@ -244,6 +267,9 @@ def _with_gate(record: BaseRecord, green: str, gate: Gate) -> BaseRecord:
 
 
 def _left(record: BaseRecord, reindex: Reindex) -> BaseRecord:
+    """Nothing writes to green any more, unless it is what answers."""
+    if record.live == reindex.green:
+        return record
     return replace(record, writes_to=tuple(name for name in record.writes_to if name != reindex.green))
 
 

@@ -1,14 +1,15 @@
-"""What a migration will take, before anything of it runs: measured on the base's own passages with the model that is to
-come.
+"""What a migration will take, before anything of it runs: measured on the base's own passages, or on those of the
+collection that is adopted, with the model that is to come.
 """
 
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from common.domain.documents import JsonValue, Passage
+from common.domain.foreign import text_of
 from common.domain.index_rules import LABELS
 from common.domain.records import BaseRecord, DocumentRecord
 from common.domain.space import VectorSpace
@@ -26,6 +27,15 @@ _TERM_BYTES: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
+class _Found:
+    """How much there is, and a sample of it with the bytes that each takes beside its vector."""
+
+    documents: int
+    passages: int
+    sample: Sequence[tuple[Passage, int]]
+
+
+@dataclass(frozen=True, slots=True)
 class Planning:
     """Plans migrations. Embeds a sample, which is counted as upkeep."""
 
@@ -38,19 +48,37 @@ class Planning:
         """Documents, passages, tokens, minutes, dollars and megabytes of disk that the new collection will take."""
         live = record.live or ""
         totals = self.catalog.totals(record.base)
-        sample = list(self._sample(record.base, live))
+        found = _Found(totals.documents, totals.passages, list(self._sample(record.base, live)))
         same = bool(live) and self._stored_model(record.base, live) == space.embedding
-        seconds = 0.0 if same else self._seconds_each(record.base, [p for p, _ in sample], embedder)
-        tokens = self._tokens(totals.passages, [p for p, _ in sample], embedder)
+        return self._figures(record.base, found, space, embedder, same=same)
+
+    def of_payloads(
+        self,
+        base: str,
+        counted: tuple[int, int],
+        payloads: Sequence[Mapping[str, Any]],
+        space: VectorSpace,
+        embedder: Embedder,
+    ) -> dict[str, JsonValue]:
+        """The same of so many documents and texts that are not ours, by a sample of their payloads."""
+        sample = [(Passage(text := text_of(payload), 0, len(text), "", 0), _bytes(payload)) for payload in payloads]
+        return self._figures(base, _Found(*counted, sample), space, embedder, same=False)
+
+    def _figures(
+        self, base: str, found: _Found, space: VectorSpace, embedder: Embedder, *, same: bool
+    ) -> dict[str, JsonValue]:
+        sample, passages = found.sample, found.passages
+        seconds = 0.0 if same else self._seconds_each(base, [p for p, _ in sample], embedder)
+        tokens = self._tokens(passages, [p for p, _ in sample], embedder)
         each = sum(size for _, size in sample) / len(sample) if sample else 0.0
-        disk = totals.passages * (each + space.embedding.dimension * _NUMBER_BYTES)
+        disk = passages * (each + space.embedding.dimension * _NUMBER_BYTES)
         return {
-            "documents": totals.documents,
-            "passages": totals.passages,
+            "documents": found.documents,
+            "passages": passages,
             "tokens": tokens,
             "embedded_tokens": 0 if same else tokens,
             "seconds_per_passage": round(seconds + _SECONDS_BESIDE, 5),
-            "minutes": round(totals.passages * (seconds + _SECONDS_BESIDE) / 60, 2),
+            "minutes": round(passages * (seconds + _SECONDS_BESIDE) / 60, 2),
             "dollars": 0.0 if same else self.prices.cost("ingest", Count(tokens=tokens)),
             "disk_mb": round(disk / 2**20, 2),
             "model": space.embedding.model,

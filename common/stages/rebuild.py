@@ -100,7 +100,8 @@ class _Work:
             # A bug is counted against the object, so that one object cannot hold up a migration for ever.
             self._give_up(known.live, f"a fault of ours ({type(error).__name__}); the log names it")
             raise
-        outcome = self._transact(lambda held: rebuilding.carried(held, self.reindex.blue, brought, self.token))
+        live = self.record.live or self.reindex.blue
+        outcome = self._transact(lambda held: rebuilding.carried(held, live, brought, self.token))
         self.ports.step("carried")
         if outcome == "carried":
             return "carried"
@@ -138,7 +139,9 @@ class _Work:
             new, counts = self._cut(rows[source], stored, generation, target)
             made += new
             counted.append(rows[source].also_within(live, self.green, counts))
-        refused = self._write(made, target, generation, _vectors(points) if self._same_model(live, target) else {})
+        dense = target.space.embedding.dimension > 0
+        known_vectors = _vectors(points, dense=dense) if self._same_model(live, target) else {}
+        refused = self._write(made, target, generation, known_vectors)
         counted = without_vectors_in(counted, self.green, refused)
         if len(counted) > 1:
             self._keep_lease(len(made), len(made))
@@ -163,7 +166,8 @@ class _Work:
         ports = self.ports
         change = ObjectChange("finalize", self.ref, generation)
         leases = self._keep_lease, self._end_slice
-        filling = Filling(change, ports.index, ports.catalog, ports.clock, *leases, ports.step, ports.spend)
+        adopted = self.reindex.adopted
+        filling = Filling(change, ports.index, ports.catalog, ports.clock, *leases, ports.step, ports.spend, adopted)
         return filling.write(made, target, known)
 
     def _same_model(self, live: str, target: Target) -> bool:
@@ -195,8 +199,10 @@ def _by_source(points: Sequence[Point]) -> Iterator[tuple[str, list[Point]]]:
         yield source, list(stored)
 
 
-def _vectors(points: Sequence[Point]) -> dict[str, Vector]:
-    return {str(point.payload["identity"]): point.vector for point in points if point.payload.get("identity")}
+def _vectors(points: Sequence[Point], *, dense: bool) -> dict[str, Vector]:
+    """Vectors by passage identity, but for those that are still to be made."""
+    made = [point for point in points if point.payload.get("identity") and not (dense and point.vector is None)]
+    return {str(point.payload["identity"]): point.vector for point in made}
 
 
 def _half_stored(wanted: int, found: int) -> DocumentError:

@@ -6,13 +6,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from common.domain.adoption import is_without_file
 from common.domain.codes import FILE_FAULTS
 from common.domain.errors import Refused
-from common.domain.fencing import Verdict, is_settled_past
+from common.domain.fencing import is_settled_past
+from common.domain.foreign import sentence
 from common.domain.objects import ChangeKind, ObjectChange, ObjectRef, ignored_name
-from common.domain.records import BaseRecord, Decision, Held, JobRecord, ObjectRecord
+from common.domain.records import BaseRecord, ObjectRecord
 from common.domain.writeback import Told
 from common.ports import Catalog, Clock, ObjectStore, VectorIndex
+from common.stages.reopening import reopened
 
 MASS: Final = 20
 """A base of more objects than this loses more than half of them only with a yes (RULES 5)."""
@@ -20,6 +23,7 @@ QUEUED_SECONDS: Final = 600.0
 """A job that waits longer than this lost its event."""
 ROUND_SECONDS: Final = 90.0
 """How long a run over many bases begins another one: well under what a caller waits for an answer."""
+_WITHOUT_FILE: Final = "its text was adopted and no file of it is in the bucket: upload one, or delete the document"
 KINDS: Final = ("missing", "stale", "orphaned", "duplicated", "half_indexed", "stuck", "alias", "foreign")
 
 
@@ -44,7 +48,7 @@ class Drift:
 @dataclass(slots=True)
 class Round:
     """A run over many bases: the counts of each by kind, what each that failed failed by, those that were left for the
-    next run, and how much lies beside the bases.
+    next run, and how much lies beside the bases or was adopted without a file.
     """
 
     counts: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -75,9 +79,17 @@ class Reconcile:
         """
         stored = {stat.ref.name: stat.generation for stat in self.store.list(base)}
         known = {record.ref.name: record for record in self.catalog.objects(base)}
-        if not stored and not known and self.catalog.base(base) is None:
-            raise Refused(404, "NO_BASE", f"There is no base {base}.", sentinel="NO_KB_MATCH")
+        record = self.catalog.base(base)
+        foreign = self.index.foreign.of(base) if record is None or record.live is None else None
         drift = Drift()
+        if foreign is not None:
+            # Nothing of the bucket can be brought in before: its events come with the adoption.
+            drift.add("foreign", base, sentence(base, foreign))
+            if repair:
+                self.resume(base)
+            return drift.body()
+        if not stored and not known and record is None:
+            raise Refused(404, "NO_BASE", f"There is no base {base}.", sentinel="NO_KB_MATCH")
         for name in sorted(stored.keys() | known.keys()):
             self._compare(drift, name, stored.get(name), known.get(name))
         self._compare_index(drift, base, known)
@@ -109,12 +121,13 @@ class Reconcile:
                     found.failures[base] = error
             else:
                 found.counts[base] = {name: told for name, told in body.items() if name not in {"details", "foreign"}}
+                found.foreign += body["foreign"]
         found.left = waiting
         return found
 
     def _longest_waiting_first(self) -> list[str]:
         came = {record.base: record.reconciled_at for record in self.catalog.bases()}
-        came = {**dict.fromkeys(self.store.bases(), 0.0), **came}
+        came = {**dict.fromkeys((*self.store.bases(), *self.index.foreign.bases()), 0.0), **came}
         return sorted(came, key=lambda base: (came[base], base))
 
     def _turn_of(self, base: str) -> None:
@@ -129,7 +142,9 @@ class Reconcile:
         if ignored_name(name):
             return
         if stored is None:
-            if known is not None and known.live is not None:
+            if known is not None and is_without_file(known):
+                drift.add("foreign", name, _WITHOUT_FILE)
+            elif known is not None and known.live is not None:
                 drift.add("orphaned", name, "answers although the bucket no longer holds it")
         elif known is None or (known.live is None and known.newest < stored):
             drift.add("missing", name, "is in the bucket and was never brought in")
@@ -160,6 +175,9 @@ class Reconcile:
             self._compare_alias(drift, record)
 
     def _compare_alias(self, drift: Drift, record: BaseRecord) -> None:
+        if record.reindex is not None and record.reindex.by_words:
+            # Until the switch they find the collection that is adopted.
+            return
         named = self.index.alias(record.base)
         if named != record.live:
             drift.add("alias", record.base, f"readers outside find {named or 'nothing'}, {record.live} answers")
@@ -211,7 +229,7 @@ class Reconcile:
 
     def _again(self, change: ObjectChange) -> None:
         """Open the change's job anew where it had ended, and announce it."""
-        self.catalog.transact(change.ref, change.job_id, lambda held: _reopened(held, change, self.clock.now()))
+        self.catalog.transact(change.ref, change.job_id, lambda held: reopened(held, change, self.clock.now()))
         self.announce(change)
 
 
@@ -230,7 +248,7 @@ def _compare_count(drift: Drift, owner: ObjectRecord, stored: int, wanted: int) 
 
 def _last_job(owner: ObjectRecord) -> str:
     """The job that published the object's answer or its removal: killed behind that, it still has to sweep and tell."""
-    if owner.live is None and owner.tombstone:
+    if owner.live is None and owner.tombstone >= 0:
         return ObjectChange("delete", owner.ref, owner.tombstone).job_id
     return owner.live_job
 
@@ -238,10 +256,3 @@ def _last_job(owner: ObjectRecord) -> str:
 def _left_over(owner: ObjectRecord, generation: int) -> bool:
     """Whether that version is not on its way in. A worker that is slow may still publish it, even past its lease."""
     return is_settled_past(owner, generation) or owner.state not in {"queued", "processing"}
-
-
-def _reopened(held: Held, change: ObjectChange, now: float) -> Decision[Verdict]:
-    job = held.job or JobRecord(change.job_id, change.ref, change.generation, change.removes, created_at=now)
-    fresh = JobRecord(job.job_id, job.ref, job.generation, job.removal, created_at=job.created_at, updated_at=now)
-    # The object's record is what a base of which only the bucket knows is listed by, until the event has come.
-    return Decision("started", replace(held, object=held.object or ObjectRecord(change.ref), job=fresh))

@@ -2,22 +2,23 @@
 the work behind a start goes on by itself (stages/migrating.py).
 """
 
-import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from common.domain.errors import ModelMissing, Refused
+from common.domain.errors import Refused, Transient
 from common.domain.objects import ObjectRef
 from common.domain.records import BaseRecord, ObjectRecord
 from common.domain.reindex import Order, Reindex, moved, worse_by
-from common.domain.space import alias_name, collection_name
+from common.domain.space import alias_name
 from common.ports import Catalog, Clock, VectorIndex
-from common.stages.planning import Planning
+from common.stages.adopting import Adopting
+from common.stages.proposing import Proposing, check_not_running
 from common.stages.spaces import Spaces
 
-_ID_DIGITS: Final = 12
 _FAILURES_SHOWN: Final = 100
+START_SECONDS: Final = 20.0
+"""How long a start brings texts in before it answers."""
 Settle = tuple[BaseRecord | None, Reindex]
 
 
@@ -31,28 +32,45 @@ class Reindexing:
     index: VectorIndex
     spaces: Spaces
     clock: Clock
-    planning: Planning
+    proposing: Proposing
+    adopting: Adopting
     send: Callable[[Order], None]
     tolerance: float
     grace: float
 
     def plan(self, base: str, model: str | None = None) -> dict[str, Any]:
         """What a migration to that model, or to the configured one, would take. Raises Refused 404, 409 SAME_SPACE."""
-        return {"base": base, **self._planned(base, model)[1]}
+        return {"base": base, **self.proposing.propose(base, model).plan}
 
     def start(self, base: str, model: str | None = None, *, auto_switch: bool = False) -> dict[str, Any]:
-        """Begin to build the new collection. Raises Refused 404, 409 SAME_SPACE, 409 REINDEX_RUNNING with its `id`."""
-        planned, plan = self._planned(base, model, auto_switch=auto_switch)
+        """Begin to build the new collection. A base that is not ours yet answers by words when this returns.
+
+        Raises Refused 404, 409 SAME_SPACE, 409 REINDEX_RUNNING with its `id`.
+        """
+        before = self.catalog.base(base)
+        planned = self.proposing.propose(base, model, auto_switch=auto_switch)
 
         def settle(known: BaseRecord | None) -> Settle:
-            if known is None or known.live != planned.blue:
+            if (known.live if known else None) != (before.live if before else None):
                 raise Refused(409, "REINDEX_STATE", f"Base {base} was moved meanwhile; look at its plan again.")
-            _not_running(known)
-            return replace(known, reindex=planned), planned
+            if known is not None:
+                check_not_running(known)
+            return replace(known or BaseRecord(base, created_at=planned.started_at), reindex=planned), planned
 
-        self.catalog.update_base(base, settle, raise_epoch=False)
+        self.catalog.update_base(base, settle, raise_epoch=planned.adopted)
+        begun = self.adopting.begin(base, planned) if planned.adopted else None
         self.send(Order("build", base, planned.id))
-        return {"id": planned.id, "base": base, "state": planned.state, "plan": plan}
+        state = begun.reindex.state if begun and begun.reindex else planned.state
+        if begun is not None and state == "building":
+            self._bring_texts(begun, planned)
+        return {"id": planned.id, "base": base, "state": state, "plan": dict(planned.plan)}
+
+    def _bring_texts(self, record: BaseRecord, reindex: Reindex) -> None:
+        """As many as can be waited for: of an ordinary base, all. The order that was sent brings in the rest."""
+        try:
+            self.adopting.texts(record, reindex, self.clock.now() + START_SECONDS)
+        except Transient:
+            return
 
     def status(self, base: str, key: str | None = None) -> dict[str, Any]:
         """The base's last migration, and how far it is by the state of each object. Raises Refused 404 NO_REINDEX."""
@@ -74,6 +92,8 @@ class Reindexing:
             "failed": len(failures),
             "failures": failures[:_FAILURES_SHOWN],
             "auto_switch": reindex.auto_switch,
+            "adopted": reindex.adopted,
+            "by_words": reindex.by_words or None,
             "plan": dict(reindex.plan),
             "report": dict(reindex.report) or None,
             "worse_by": worse_by(reindex.report, self.tolerance) or None,
@@ -96,33 +116,37 @@ class Reindexing:
             detail = f"The new collection lacks {len(lacking)} files that answer; `fichario reindex status` names them."
             raise Refused(409, "INCOMPLETE", detail, missing=len(lacking))
 
-        def settle(known: BaseRecord) -> BaseRecord:
-            writes_to = (reindex.green,) if reindex.adopted else (reindex.green, reindex.blue)
-            return replace(known, live=reindex.green, writes_to=writes_to)
-
-        self._settle(base, reindex, "switch", settle)
+        writes_to = (reindex.green,) if reindex.adopted else (reindex.green, reindex.blue)
+        self._settle(base, reindex, "switch", lambda known: replace(known, live=reindex.green, writes_to=writes_to))
         self._follow(base)
         self.send(Order("recount", base, reindex.id))
         return self.status(base, reindex.id)
 
     def rollback(self, base: str, key: str | None = None, *, force: bool = False) -> dict[str, Any]:
-        """Let blue answer again. Raises Refused 409: REINDEX_STATE, INCOMPLETE unless `force`."""
+        """Let blue answer again; of an adopted one, by the alias, while ours answer by words again. Raises Refused 409:
+        REINDEX_STATE, INCOMPLETE unless `force`.
+        """
         _, reindex = self._of(base, key)
-        lacking = self.lacking(base, reindex.blue) if reindex.state == "live" else []
+        lacking = self.lacking(base, reindex.blue) if reindex.state == "live" and not reindex.adopted else []
         if lacking and not force:
             detail = f"The old collection lacks {len(lacking)} files that answer."
             raise Refused(409, "INCOMPLETE", detail, missing=len(lacking))
-        self._settle(
-            base, reindex, "rollback", lambda known: replace(known, live=reindex.blue, writes_to=(reindex.blue,))
-        )
+        answers = reindex.green if reindex.adopted else reindex.blue
+        self._settle(base, reindex, "rollback", lambda known: replace(known, live=answers, writes_to=(answers,)))
         self._follow(base)
         self.send(Order("recount", base, reindex.id))
         return self.status(base, reindex.id)
 
     def cancel(self, base: str, key: str | None = None) -> dict[str, Any]:
-        """Stop before green answers, and free its space. Raises Refused 409 REINDEX_STATE."""
+        """Stop before green answers, and free its space. A base that was being adopted is not ours any more: its
+        records go, the foreign collection stays as it was. Raises Refused 409 REINDEX_STATE.
+        """
         _, reindex = self._of(base, key)
-        self._settle(base, reindex, "cancel", lambda known: _without(known, reindex.green))
+        if reindex.adopted:
+            self._settle(base, reindex, "cancel", lambda known: replace(known, live=None, writes_to=(), gates={}))
+            self.adopting.abandon(base)
+        else:
+            self._settle(base, reindex, "cancel", lambda known: _without(known, reindex.green))
         self.free(base)
         return self.status(base, reindex.id)
 
@@ -148,7 +172,7 @@ class Reindexing:
         follows a command with whoever gave it.
         """
         record = self.catalog.base(base)
-        if record is None or record.live is None:
+        if record is None:
             return
         self._follow(base)
         reindex = record.reindex
@@ -182,27 +206,8 @@ class Reindexing:
             if name not in used:
                 self.index.drop(base, name)
                 self.catalog.drop_collection(base, name)
-
-    def _planned(self, base: str, model: str | None, *, auto_switch: bool = False) -> tuple[Reindex, dict[str, Any]]:
-        record = self.catalog.base(base)
-        if record is None or record.live is None:
-            raise Refused(404, "NO_BASE", f"There is no base {base}.", sentinel="NO_KB_MATCH")
-        _not_running(record)
-        try:
-            space, embedder = self.spaces.wanted(model)
-        except ModelMissing as missing:
-            raise Refused(409, "NO_MODEL", str(missing), "model") from missing
-        green = collection_name(alias_name(self.spaces.template, base), space.fingerprint)
-        if green == record.live:
-            detail = f"Base {base} is in this vector space already ({space.fingerprint}): a migration changes nothing."
-            raise Refused(409, "SAME_SPACE", detail)
-        before = self.spaces.stored(base, record.live).space.embedding
-        plan, now = self.planning.plan(record, space, embedder), self.clock.now()
-        key = uuid.uuid4().hex[:_ID_DIGITS]
-        planned = Reindex(
-            key, record.live, green, before, space, auto_switch=auto_switch, plan=plan, started_at=now, updated_at=now
-        )
-        return planned, plan
+        if reindex is not None and reindex.adopted and not reindex.open:
+            self.index.foreign.release(base)
 
     def _of(self, base: str, key: str | None) -> tuple[BaseRecord, Reindex]:
         record = self.catalog.base(base)
@@ -230,18 +235,24 @@ class Reindexing:
         self.catalog.update_base(base, settle, raise_epoch=True)
 
     def _follow(self, base: str) -> None:
-        """Let the alias name what answers."""
+        """Let the alias name what answers: of a base that was adopted from its switch on, and nothing of ours
+        behind its rollback. Where a collection that we did not adopt has the alias's name, it stays.
+        """
         record = self.catalog.base(base)
-        if record is not None and record.live is not None and self.index.alias(base) != record.live:
+        if record is None or record.live is None:
+            return
+        reindex = record.reindex
+        if reindex is not None and reindex.by_words:
+            if reindex.state == "rolled_back":
+                self.index.foreign.restore(base, reindex.blue)
+        elif reindex is not None and reindex.adopted:
+            self.index.foreign.replace(base, record.live)
+        elif self.index.alias(base) != record.live and not self._is_taken(base):
             self.index.set_alias(base, record.live)
 
-
-def _not_running(record: BaseRecord) -> None:
-    reindex = record.reindex
-    if reindex is not None and reindex.open:
-        what = "waits for `retire` or `rollback`" if reindex.state == "live" else f"is {reindex.state}"
-        detail = f"A migration of base {record.base} {what}."
-        raise Refused(409, "REINDEX_RUNNING", detail, id=reindex.id, state=reindex.state)
+    def _is_taken(self, base: str) -> bool:
+        foreign = self.index.foreign.of(base)
+        return foreign is not None and foreign.name == alias_name(self.spaces.template, base)
 
 
 def _without(record: BaseRecord, collection: str) -> BaseRecord:

@@ -118,6 +118,10 @@ class Searcher:
         if not view.collection.space.embedding.dimension:
             said = (NO_VECTORS,) if search.mode == "dense" else ()
             return _Asked(name, terms, None, 0, embedded=False, warnings=said)
+        reindex = view.record.reindex
+        if reindex is not None and reindex.by_words:
+            said = (f"Answered by words alone: {reindex.by_words}.",)
+            return _Asked(name, terms, None, 0, embedded=False, warnings=said)
         try:
             vector, tokens, fresh = self.vectors.of(view.record, view.collection, search.query)
         except NoVector as reason:

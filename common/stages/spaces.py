@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from common.domain.errors import Misconfigured, ModelFilesDiffer, ModelMissing
+from common.domain.errors import Misconfigured, ModelFilesDiffer, ModelMissing, Unavailable
+from common.domain.foreign import sentence
 from common.domain.records import BaseRecord, CollectionRecord, Gate
 from common.domain.space import Chunking, EmbeddingSpace, LexicalSpace, VectorSpace, alias_name, collection_name
 from common.domain.usage import Count, Spend, uncounted
@@ -108,19 +109,22 @@ class Spaces:
         return self.catalog.put_collection(CollectionRecord(name, base, space, canaries, self.clock.now()))
 
     def refusal(self, base: str) -> str | None:
-        """Why ingest would refuse this base, or None: its live collection was built with another model. One that its
-        last migration moved from or to the configured model is not refused: nobody changed it unawares.
+        """Why ingest would refuse this base, or None: its live collection was built with another model, or it is not
+        ours yet. One that its last migration moved from or to the configured model is not refused: nobody changed it
+        unawares. Nor is one that was adopted with a model that was named.
 
         Raises ModelMissing or ModelFilesDiffer when the configured model itself cannot be used.
         """
         configured = self.configured().space
         record = self.catalog.base(base)
         if record is None or record.live is None:
-            return None
+            foreign = self.index.foreign.of(base)
+            return None if foreign is None else sentence(base, foreign)
         wanted = self.stored(base, record.live).space.embedding
         moved = record.reindex is not None and record.reindex.state not in {"cancelled", "failed"}
         ends = (record.reindex.before, record.reindex.after.embedding) if moved and record.reindex else ()
-        if wanted == configured or (wanted in ends and configured in ends):
+        adopted = moved and record.reindex is not None and record.reindex.adopted and wanted in ends
+        if wanted == configured or adopted or (wanted in ends and configured in ends):
             return None
         return _other_model(base, wanted, configured)
 
@@ -146,6 +150,9 @@ class Spaces:
         return configured if configured.space == space else self.find(space)
 
     def _create(self, base: str) -> BaseRecord:
+        foreign = self.index.foreign.of(base)
+        if foreign is not None:
+            raise Misconfigured(sentence(base, foreign))
         space, embedder = self.wanted()
         name, now = self.make(base, space, embedder).name, self.clock.now()
         gate = self.gate(space.embedding)
@@ -153,6 +160,8 @@ class Spaces:
         def settle(known: BaseRecord | None) -> tuple[BaseRecord | None, BaseRecord]:
             if known is not None and known.writes_to:
                 return None, known
+            if known is not None and known.reindex is not None and known.reindex.open:
+                raise Unavailable(f"base {base} is being adopted")
             created = BaseRecord(base, live=name, writes_to=(name,), gates={name: gate}, created_at=now)
             return created, created
 

@@ -1,6 +1,6 @@
 """The bodies of the routes of migrations, as OpenAPI describes them. Imported only to describe them."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr
 
@@ -24,6 +24,15 @@ class Forced(BaseModel):
     force: StrictBool = False
 
 
+class Adopts(BaseModel):
+    """The collection that is not ours, and its points that hold no text: all counted, the first hundred named."""
+
+    collection: str
+    points: int
+    without_text: int
+    named: list[str]
+
+
 class Plan(BaseModel):
     """What a migration will take; `minutes` are measured on a sample of the base's own passages."""
 
@@ -38,14 +47,15 @@ class Plan(BaseModel):
     disk_mb: float
     model: str
     fingerprint: str
+    adopts: Adopts | None = None
 
 
 class Started(BaseModel):
-    """A migration that is planned."""
+    """A migration that is planned; of a collection that is adopted, one that is being built and answers by words."""
 
     id: str
     base: str
-    state: Literal["planned"]
+    state: State
     plan: Plan
 
 
@@ -58,7 +68,9 @@ class Failure(BaseModel):
 
 
 class Migration(BaseModel):
-    """How far a migration is: `done` of `objects` are in the new collection."""
+    """How far a migration is: `done` of `objects` are in the new collection. `by_words` says why the base is answered
+    without vectors meanwhile.
+    """
 
     id: str
     base: str
@@ -73,6 +85,8 @@ class Migration(BaseModel):
     failed: int
     failures: list[Failure]
     auto_switch: bool
+    adopted: bool
+    by_words: str | None
     plan: dict[str, Any]
     report: dict[str, Any] | None
     worse_by: dict[str, float] | None

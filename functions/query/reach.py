@@ -24,7 +24,7 @@ class Reach:
 
     def readable(self) -> Sequence[str]:
         """Every base that may be read, by its id."""
-        known = (record.base for record in self.runtime.catalog.bases())
+        known = (record.base for record in self.runtime.catalog.bases() if record.live)
         return sorted(base for base in known if self.identity.allows(base, "read"))
 
     def asked(self, base: str | None) -> Sequence[str]:

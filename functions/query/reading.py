@@ -22,7 +22,9 @@ def routes(runtime: Asking) -> list[Route]:
     """The reading routes over one runtime."""
 
     def bases(call: Call) -> Response:
-        records = (record for record in runtime.catalog.bases() if call.identity.allows(record.base, "read"))
+        records = (
+            record for record in runtime.catalog.bases() if record.live and call.identity.allows(record.base, "read")
+        )
         return answer({"bases": [runtime.listing.base(record.base) for record in records]})
 
     return [Route("GET", "/v1/bases", bases, None), *_overviews(runtime), *_documents(runtime)]

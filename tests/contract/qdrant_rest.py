@@ -83,7 +83,12 @@ class RestQdrant:
     def scroll(self, body: bytes, name: str):
         asked = models.ScrollRequest.model_validate_json(body)
         records, offset = self.engine.scroll(
-            name, asked.filter, asked.limit, offset=asked.offset, with_payload=asked.with_payload
+            name,
+            asked.filter,
+            asked.limit,
+            offset=asked.offset,
+            with_payload=asked.with_payload,
+            with_vectors=asked.with_vector or False,
         )
         return {"points": [_plain(record) for record in records], "next_page_offset": offset}
 
