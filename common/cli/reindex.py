@@ -1,5 +1,5 @@
-"""`fichario reindex`: move bases to another model, chunking or tokenizer: planned, built beside what answers, compared,
-switched, rolled back, retired.
+"""`fichario reindex`: move bases to another model, chunking or tokenizer, or adopt a collection that exists: planned,
+built beside what answers, compared, switched, rolled back, retired.
 """
 
 import sys
@@ -25,12 +25,15 @@ _force = click.option("--force", is_flag=True, help="Even where it is worse, or 
 @_all
 @_model
 def plan(context: Context, bases: tuple[str, ...], every: bool, model: str | None) -> None:  # noqa: FBT001 - click's flags
-    """Say what it would take, measured on the base's own passages, before anything runs."""
+    """Say what it would take, measured on the base's own passages, before anything runs.
+
+    Of a collection that is not ours and stands under the base's alias name: what adopting it would take.
+    """
 
     def one(api: Api, base: str) -> Mapping[str, Any]:
         return api.call("GET", route("bases", base, "reindex", "plan", model=model)).checked().body
 
-    _each(context, bases, every, one, lambda body: [_plan_line(body["base"], body)])
+    _each(context, bases, every, one, lambda body: [plan_line(body["base"], body)])
 
 
 @click.command()
@@ -47,16 +50,20 @@ def start(
     auto_switch: bool,  # noqa: FBT001
     no_wait: bool,  # noqa: FBT001
 ) -> None:
-    """Build the new collection beside the one that answers, and compare both."""
+    """Build the new collection beside the one that answers, and compare both.
+
+    A collection that is not ours and stands under the base's alias name is adopted: its texts answer by words at once,
+    its vectors are made beside it, and `switch` lets the alias take its place.
+    """
     body = {"auto_switch": auto_switch, **({"model": model} if model else {})}
     hidden = context.options.json or context.options.quiet
 
     def one(api: Api, base: str) -> Mapping[str, Any]:
         begun = api.call("POST", route("bases", base, "reindex"), body=body).checked().body
-        context.options.notice(_plan_line(base, begun["plan"]))
+        context.options.notice(plan_line(base, begun["plan"]))
         return begun if no_wait else _watch(api, base, begun["id"], hidden=hidden)
 
-    _each(context, bases, every, one, _lines)
+    _each(context, bases, every, one, status_lines)
 
 
 @click.command()
@@ -68,7 +75,7 @@ def status(context: Context, bases: tuple[str, ...], every: bool) -> None:  # no
     def one(api: Api, base: str) -> Mapping[str, Any]:
         return api.call("GET", route("bases", base, "reindex", "last")).checked().body
 
-    _each(context, bases, every, one, _lines)
+    _each(context, bases, every, one, status_lines)
 
 
 def _command(name: str, says: str, *, forced: bool) -> click.Command:
@@ -77,7 +84,7 @@ def _command(name: str, says: str, *, forced: bool) -> click.Command:
             body = {"force": True} if force else {}
             return api.call("POST", route("bases", base, "reindex", "last", name), body=body).checked().body
 
-        _each(context, bases, every, one, _lines)
+        _each(context, bases, every, one, status_lines)
 
     command = _bases(_all(run))
     return click.command(name, help=says)(_force(command) if forced else command)
@@ -132,13 +139,18 @@ def _watch(api: Api, base: str, key: str, *, hidden: bool) -> Mapping[str, Any]:
     return body
 
 
-def _plan_line(base: str, body: Mapping[str, Any]) -> str:
+def plan_line(base: str, body: Mapping[str, Any]) -> str:
     words = f"{body['documents']} documents, {body['passages']} passages, {body['embedded_tokens']} tokens to embed"
+    adopts = body.get("adopts")
+    if adopts:
+        words = f"adopts {adopts['collection']}: {words}"
+    if adopts and adopts["without_text"]:
+        words += f" ({adopts['without_text']} points without text: {', '.join(adopts['named'])})"
     costs = f"about {body['minutes']} minutes, ${body['dollars']:.2f}, {body['disk_mb']} MB of disk"
     return f"{base}: {words} with {body['model']}: {costs}"
 
 
-def _lines(body: Mapping[str, Any]) -> list[str]:
+def status_lines(body: Mapping[str, Any]) -> list[str]:
     if "objects" not in body:
         return [f"{body['base']}: {body['state']} ({body['id']})"]
     far = f"{body['done']} of {body['objects']} files"
@@ -146,6 +158,8 @@ def _lines(body: Mapping[str, Any]) -> list[str]:
     if body["reason"]:
         lines.append(f"  {body['reason']}")
     lines += [f"  {row['source']}: {row['reason']} ({row['attempts']} attempts)" for row in body["failures"]]
+    if body["by_words"]:
+        lines.append(f"  answered by words alone: {body['by_words']}")
     report = body["report"] or {}
     for name in ("recall_at_5", "mrr_at_10"):
         if report.get(name):

@@ -233,6 +233,8 @@ class Migrating:
     ) -> BaseRecord:
         """The base behind that command; as it stands where somebody was first, or where the command no longer fits."""
         key = record.reindex.id if record.reindex else ""
+        # What is said of an answer by words alone names the state.
+        told = record.reindex is not None and record.reindex.adopted
 
         def settle(known: BaseRecord | None) -> tuple[BaseRecord | None, BaseRecord]:
             if known is None or known.reindex is None or known.reindex.id != key:
@@ -244,7 +246,7 @@ class Migrating:
             return settled, settled
 
         try:
-            return self.catalog.update_base(record.base, settle, raise_epoch=False)
+            return self.catalog.update_base(record.base, settle, raise_epoch=told)
         except Refused as refused:
             raise Busy(f"the migration of base {record.base} went on meanwhile") from refused
 

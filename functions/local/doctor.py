@@ -17,9 +17,12 @@ from common.adapters.sqlite.queue import SqliteQueue
 from common.adapters.system_clock import SystemClock
 from common.asking import token_counter
 from common.domain.errors import DataFolderError, FicharioError
+from common.domain.foreign import sentence
 from common.domain.providers import FOLDERS, NO_MODEL
+from common.domain.space import alias_name
 from common.loading import Models
 from common.models import model_folder, verify
+from common.ports import VectorIndex
 from common.settings import Settings
 
 LEAST_FREE: Final = 500 * 2**20
@@ -44,6 +47,8 @@ def examine(settings: Settings, port: int) -> Iterator[Finding]:
     yield Finding("lock", ok=True, detail=f"held by the server at {server.address}" if server else "free")
     yield _checked("model", lambda: _model(settings))
     yield _checked("tokens", lambda: _tokens(settings))
+    if settings.qdrant_url:
+        yield _checked("foreign", lambda: _foreign(settings))
     yield _catalog(settings.data)
     database = _database(settings.data)
     if database is None:
@@ -92,6 +97,24 @@ def _model(settings: Settings) -> str:
         return f"{space.model}: {provider.name} gives vectors of {space.dimension} numbers"
     manifest = verify(model_folder(settings.models, settings.model))
     return f"{manifest.name}: every file is as its manifest says"
+
+
+def _foreign(settings: Settings) -> str:
+    """Collections of the Qdrant server that are not ours and stand where readers look for a base."""
+    from common.adapters.qdrant_index import QdrantIndex, connect  # noqa: PLC0415 - importing it costs a second
+
+    client = connect(settings.qdrant_url, settings.qdrant_api_key or None)
+    index = QdrantIndex(client, lambda base: alias_name(settings.kb_collection_template, base))
+    try:
+        return told_of(index)
+    finally:
+        index.close()
+
+
+def told_of(index: VectorIndex) -> str:
+    """A sentence for each, with the command that adopts it."""
+    found = [(base, index.foreign.of(base)) for base in index.foreign.bases()]
+    return " ".join(sentence(base, foreign) for base, foreign in found if foreign) or "every collection is ours"
 
 
 def _tokens(settings: Settings) -> str:

@@ -3,9 +3,12 @@
 import pytest
 from qdrant_client import models
 
+from common.cli import reindex as reindex_lines
 from common.domain.errors import EmbeddingInvalid, Misconfigured
 from common.domain.objects import ObjectRef
+from common.domain.search import Search
 from functions.ingest.handle import handle
+from functions.local import doctor
 from tests.integration.adopting_machine import ALIAS, WORDS, AdoptingMachine, fill, foreign_points, payloads, refused
 from tests.integration.cloud_machine import event_of
 from tests.integration.one_machine import BASE, Killed
@@ -361,3 +364,65 @@ def test_a_base_that_nobody_knows_is_still_none(machine):
     machine.client.delete_collection(ALIAS)
     assert refused(lambda: machine.reindexing.plan(BASE)).code == "NO_BASE"
     assert ObjectRef(BASE, "x") not in [known.ref for known in machine.catalog.objects(BASE)]
+
+
+def test_the_gate_judges_answers_by_words_too(machine):
+    machine.start()
+    assert machine.reader.answers.answer(BASE, Search("jabuticaba tronco")).passages[0].source == "a1"
+    assert machine.reader.answers.answer(BASE, Search("helicóptero soviético")).passages == ()
+
+
+def test_an_adoption_may_switch_by_itself(machine):
+    machine.switching = True
+    machine.start(auto_switch=True)
+    machine.settle()
+    assert machine.record.reindex.state == "live"
+    assert machine.aliases() == {ALIAS: machine.record.live}
+
+
+def test_a_model_that_gives_other_vectors_fails_the_adoption_and_words_go_on_answering(machine):
+    machine.embedder.fit = True
+    machine.start()
+    machine.embedder.embed_query = lambda text: [1.0, *[0.0] * 63]
+    machine.settle()
+    assert machine.record.reindex.state == "failed"
+    assert "no longer gives the vectors" in machine.record.reindex.reason
+    answer = machine.ask("pitanga")
+    assert (answer.degraded, answer.warnings) == (True, ("Answered by words alone: its adoption failed.",))
+    machine.put("novo.md", "Um caqui maduro.")
+    machine.settle()
+    assert "novo.md" in {passage.source for passage in machine.ask("caqui").passages}
+    del machine.embedder.embed_query
+    machine.start()
+    machine.settle()
+    machine.command("switch")
+    assert not machine.ask("caqui").degraded
+
+
+def test_a_failed_adoption_can_be_let_go(machine):
+    old = foreign_points(machine.client, ALIAS)
+    machine.embedder.fit = True
+    machine.start()
+    machine.embedder.embed_query = lambda text: [1.0, *[0.0] * 63]
+    machine.settle()
+    machine.answered = False
+    assert machine.command("cancel")["state"] == "cancelled"
+    assert (foreign_points(machine.client, ALIAS), machine.names()) == (old, {ALIAS})
+
+
+def test_the_command_line_says_what_is_adopted_and_how_it_answers(machine):
+    plan = machine.reindexing.plan(BASE)
+    line = reindex_lines.plan_line(BASE, plan)
+    assert line.startswith(f"{BASE}: adopts {ALIAS}: 7 documents, 8 passages")
+    assert "(2 points without text: 5, 6)" in line
+    machine.start()
+    machine.settle()
+    lines = reindex_lines.status_lines(machine.reindexing.status(BASE))
+    assert lines[0] == f"{BASE}: ready, 6 of 6 files, unknown -> {machine.embedder.space.model}"
+    assert lines[1:] == ["  answered by words alone: its vectors are being made"]
+
+
+def test_doctor_names_the_command(machine):
+    assert f"fichario reindex start --base {BASE}" in doctor.told_of(machine.reader.index)
+    migrated(machine)
+    assert doctor.told_of(machine.reader.index) == "every collection is ours"
