@@ -3,15 +3,17 @@
 Its vectors are those of `FastembedEmbedder`, bit for bit.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Thread
 
 import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
 from onnxruntime.capi import onnxruntime_pybind11_state as engine
 
-from common.domain.errors import Unavailable
+from common.domain.errors import ModelFilesDiffer, ModelMissing, Unavailable
 from common.models import Pooling, verify
 from common.tokens import Batch, ModelTokens
 
@@ -28,11 +30,12 @@ class OnnxEmbedder:
     per_request = 0
 
     def __init__(self, folder: Path, threads: int = 1, *, full_check: bool = True) -> None:
-        self._manifest = verify(folder, full=full_check)
-        self._tokens = ModelTokens(folder, self._manifest)
-        self._session = onnxruntime.InferenceSession(
-            str(folder / self._manifest.model_file), _options(threads), providers=["CPUExecutionProvider"]
-        )
+        self._manifest = verify(folder, full=False)
+        with _verifying(folder, full_check):
+            self._tokens = ModelTokens(folder, self._manifest)
+            self._session = onnxruntime.InferenceSession(
+                str(folder / self._manifest.model_file), _options(threads), providers=["CPUExecutionProvider"]
+            )
         self._inputs = frozenset(node.name for node in self._session.get_inputs())
         self.space = self._manifest.space
         self.window = self._tokens.window
@@ -64,6 +67,32 @@ class OnnxEmbedder:
         # Invalid numbers are judged once, by the caller that knows the text's position.
         with np.errstate(invalid="ignore", over="ignore"):
             return _unit(_pool(output, batch.mask, self._manifest.pooling))
+
+
+@contextmanager
+def _verifying(folder: Path, full: bool) -> Iterator[None]:  # noqa: FBT001
+    """Compares the files' hashes while they are loaded: neither needs the interpreter. Raises what is wrong with the
+    files rather than what loading them led to.
+    """
+    if not full:
+        yield
+        return
+    found: list[ModelMissing | ModelFilesDiffer] = []
+
+    def compare() -> None:
+        try:
+            verify(folder)
+        except (ModelMissing, ModelFilesDiffer) as error:
+            found.append(error)
+
+    thread = Thread(target=compare, name="verifying")
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join()
+        if found:
+            raise found[0]
 
 
 def _options(threads: int) -> onnxruntime.SessionOptions:

@@ -41,4 +41,5 @@ class Neighbourhood:
         epochs = {share.base: share.epoch for share in answer.bases}
         found = [self.near(base, sources, epochs.get(base, answer.epoch)) for base, sources in hits.items()]
         turns = chain.from_iterable(zip_longest(*found))
-        return replace(answer, related=tuple(each for each in turns if each is not None)[:MOST])
+        related = tuple(each for each in turns if each is not None)[:MOST]
+        return replace(answer, related=related) if related else answer

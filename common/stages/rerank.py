@@ -32,6 +32,8 @@ class Reordering:
             answer = replace(answer, passages=_diverse(answer.passages))
         elif search.rerank == "llm" and len(answer.passages) > 1:
             answer = self._by_model(search.query, answer, deadline)
+        if len(answer.passages) <= search.top_k:
+            return answer
         return replace(answer, passages=answer.passages[: search.top_k])
 
     def _by_model(self, query: str, answer: Answer, deadline: float) -> Answer:

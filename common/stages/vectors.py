@@ -3,7 +3,7 @@ and waited for only so long.
 """
 
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from typing import Final
 
 from common.domain.errors import (
@@ -63,8 +63,16 @@ class QuestionVectors:
 
     def warm(self, embedder: Embedder) -> None:
         """Have the model say its canaries before the first question needs them. Repeatable."""
-        if embedder.fit and embedder.space not in self._canaries:
-            self._canaries[embedder.space] = {text: tuple(embedder.embed_query(text)) for text in CANARIES}
+        if embedder.fit:
+            self._say(embedder, CANARIES)
+
+    def _say(self, embedder: Embedder, texts: Iterable[str]) -> dict[str, Vector]:
+        """What the model gives for the canaries, each asked for once."""
+        known = self._canaries.setdefault(embedder.space, {})
+        for text in texts:
+            if text not in known:
+                known[text] = tuple(embedder.embed_query(text))
+        return known
 
     def _embed(self, record: BaseRecord, collection: CollectionRecord, text: str, key: Hashable) -> tuple[Vector, int]:
         # Whoever waited for this while an equal question was answered finds it here.
@@ -93,9 +101,10 @@ class QuestionVectors:
         _, embedder, warning = self._spaces.answering(record)
         if embedder is None:
             raise Unavailable(warning)
-        known = self._canaries.get(embedder.space)
-        if known is None and collection.canaries:
+        if collection.canaries and embedder.space not in self._canaries:
             self._spend(record.base, "upkeep", canary_count(embedder))
+        # From the end: a first question meets the thread that says them from the beginning half way.
+        known = self._say(embedder, (text for text, _ in reversed(collection.canaries)))
         differs = canaries_differ(collection, embedder, known)
         if differs:
             self._refused[collection.name] = differs

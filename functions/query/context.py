@@ -12,7 +12,6 @@ from common.domain.context import Block, ShownPassage
 from common.domain.errors import Refused
 from common.domain.search import Answer
 from common.domain.usage import Prices
-from functions.query.decode_context import decode_context, decode_prompt, decode_several_context
 from functions.query.encode import encode_answer
 
 
@@ -20,12 +19,16 @@ def routes(runtime: Asking) -> list[Route]:
     """The routes over one runtime."""
 
     def context(call: Call) -> Response:
+        from functions.query.decode_context import decode_context  # noqa: PLC0415 - who only searches needs none of it
+
         started = time.perf_counter()
         wanted = decode_context(json_body(call.request), runtime.settings, runtime.token_counter)
         found, block = runtime.contexts.of_base(call.base, wanted)
         return answer(encode_block(found, block, started, runtime.prices))
 
     def several(call: Call) -> Response:
+        from functions.query.decode_context import decode_several_context  # noqa: PLC0415 - see context
+
         started = time.perf_counter()
         asked, wanted = decode_several_context(json_body(call.request), runtime.settings, runtime.token_counter)
         for each in asked:
@@ -35,6 +38,8 @@ def routes(runtime: Asking) -> list[Route]:
         return answer(encode_block(found, block, started, runtime.prices))
 
     def prompt(call: Call) -> Response:
+        from functions.query.decode_context import decode_prompt  # noqa: PLC0415 - see context
+
         started = time.perf_counter()
         wanted, preamble = decode_prompt(json_body(call.request), runtime.settings, runtime.token_counter)
         found, made = runtime.contexts.prompt(call.base, wanted, preamble)

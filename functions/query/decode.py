@@ -2,93 +2,37 @@
 
 import unicodedata
 from collections.abc import Mapping
-from typing import Annotated, Any, Final, Literal
-
-from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt, StrictStr, ValidationError, field_validator
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 from common.domain.errors import Refused
+from common.domain.fusion import Method, Mode
 from common.domain.gate import Threshold
-from common.domain.index import MAX_FILTER_KEYS, MAX_FILTER_VALUES
 from common.domain.merging import Weighted
 from common.domain.objects import is_base_id
-from common.domain.search import MAX_QUERY, MAX_TOP_K, Search, SearchFilter
+from common.domain.search import MAX_QUERY, MAX_TOP_K, Rerank, Search, SearchFilter
 from common.settings import Settings
 
+if TYPE_CHECKING:
+    from functions.query.bodies import SeveralBody
+
 MAX_BASES: Final = 50
-MAX_WEIGHT: Final = 100.0
+NO_FILTER: Final = SearchFilter()
+UNSAID: Final = "unsaid"
+"""The threshold of a body that names none: then the settings say it."""
 _INVISIBLE: Final = frozenset({"Cc", "Cf", "Zs", "Zl", "Zp", "Cn", "Cs"})
-_NO_FILTER: Final = SearchFilter()
-_Value = StrictStr | StrictInt | StrictFloat | bool
-_Filter = dict[str, _Value | Annotated[list[_Value], Field(max_length=MAX_FILTER_VALUES)]]
-
-
-class SearchBody(BaseModel):
-    """The body of a search, as CONTRACT.md has it. Unknown fields are refused: a misspelt one would be ignored."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    query: StrictStr
-    top_k: Annotated[StrictInt, Field(ge=1, le=MAX_TOP_K)] | None = None
-    mode: Literal["hybrid", "dense", "lexical"] = "hybrid"
-    threshold: Literal["auto"] | Annotated[StrictFloat | StrictInt, Field(allow_inf_nan=False)] | None = "auto"
-    filter: Annotated[_Filter, Field(max_length=MAX_FILTER_KEYS)] | None = None
-    rerank: Literal["off", "mmr", "llm"] | None = None
-    fusion: Literal["sum", "minmax", "rrf"] | None = None
-
-    @field_validator("query")
-    @classmethod
-    def _says_something(cls, query: str) -> str:
-        trimmed = query.strip()
-        if is_blank(trimmed):
-            raise ValueError("the question is blank")
-        if len(trimmed) > MAX_QUERY:
-            raise ValueError(f"a question has at most {MAX_QUERY:,} characters, this one has {len(trimmed):,}")
-        return trimmed
-
-    def search(self, settings: Settings, narrowed: SearchFilter | None = None) -> Search:
-        """The question with what the settings say where the body says nothing; `narrowed` is its filter if given."""
-        threshold: Threshold = self.threshold
-        if "threshold" not in self.model_fields_set:
-            threshold = None if settings.kb_similarity_threshold == "off" else _threshold(settings)
-        return Search(
-            query=self.query,
-            top_k=self.top_k or settings.kb_top_k,
-            mode=self.mode,
-            threshold=threshold,
-            filter=narrowed or (decode_filter(self.filter) if self.filter else _NO_FILTER),
-            rerank=self.rerank or settings.kb_rerank,  # type: ignore[arg-type]  # Settings checked the word
-            fusion=self.fusion or settings.kb_fusion,  # type: ignore[arg-type]  # Settings checked the word
-        )
-
-
-class BaseWeight(BaseModel):
-    """One base of a question over several."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    base: StrictStr
-    weight: Annotated[StrictFloat | StrictInt, Field(gt=0, le=MAX_WEIGHT, allow_inf_nan=False)] = 1.0
-
-
-class SeveralBody(SearchBody):
-    """The body of a search over several bases."""
-
-    bases: Annotated[list[BaseWeight], Field(min_length=1, max_length=MAX_BASES)]
-
-    @field_validator("bases")
-    @classmethod
-    def _each_once(cls, bases: list[BaseWeight]) -> list[BaseWeight]:
-        if len({each.base for each in bases}) < len(bases):
-            raise ValueError("each base stands once")
-        return bases
-
-    def weighted(self) -> list[Weighted]:
-        """The bases in the order in which they were asked."""
-        return [Weighted(each.base, float(each.weight)) for each in self.bases]
+_PLAIN: Final = frozenset({"query", "top_k", "mode", "threshold", "rerank", "fusion"})
+_FAR: Final = 1e9
+_MODES: Final = get_args(Mode)
+_RERANKS: Final = (None, *get_args(Rerank))
+_FUSIONS: Final = (None, *get_args(Method))
 
 
 def decode_several(body: Mapping[str, Any], settings: Settings) -> tuple[list[Weighted], Search]:
     """The bases and the checked question. Raises Refused 400 naming the first field at fault."""
+    from pydantic import ValidationError  # noqa: PLC0415 - see decode_search
+
+    from functions.query.bodies import SeveralBody, refused  # noqa: PLC0415 - see decode_search
+
     try:
         asked = SeveralBody.model_validate(body)
     except ValidationError as error:
@@ -97,7 +41,7 @@ def decode_several(body: Mapping[str, Any], settings: Settings) -> tuple[list[We
     return asked.weighted(), asked.search(settings)
 
 
-def check_bases(asked: SeveralBody) -> None:
+def check_bases(asked: "SeveralBody") -> None:
     """Raises Refused 400 for a base whose name is none."""
     for each in asked.bases:
         if not is_base_id(each.base):
@@ -106,10 +50,87 @@ def check_bases(asked: SeveralBody) -> None:
 
 def decode_search(body: Mapping[str, Any], settings: Settings) -> Search:
     """The checked question of one base. Raises Refused 400 naming the first field at fault."""
+    plain = _plain(body, settings)
+    if plain is not None:
+        return plain
+    # A question of a few plain fields needs nothing of it, and importing it takes a tenth of the function's start.
+    from pydantic import ValidationError  # noqa: PLC0415 - see above
+
+    from functions.query.bodies import SearchBody, refused  # noqa: PLC0415 - see above
+
     try:
         return SearchBody.model_validate(body).search(settings)
     except ValidationError as error:
         raise refused(error) from error
+
+
+def search_of(
+    settings: Settings,
+    *,
+    query: str,
+    top_k: int | None,
+    mode: Mode,
+    threshold: Any,  # noqa: ANN401 - a Threshold, or UNSAID
+    filter: SearchFilter,  # noqa: A002 - its name in the contract
+    rerank: Rerank | None,
+    fusion: Method | None,
+) -> Search:
+    """A question of checked fields, with what the settings say where it says nothing."""
+    if threshold == UNSAID:
+        threshold = None if settings.kb_similarity_threshold == "off" else _threshold(settings)
+    return Search(
+        query=query,
+        top_k=top_k or settings.kb_top_k,
+        mode=mode,
+        threshold=threshold,
+        filter=filter,
+        rerank=rerank or settings.kb_rerank,  # type: ignore[arg-type]  # Settings checked the word
+        fusion=fusion or settings.kb_fusion,  # type: ignore[arg-type]  # Settings checked the word
+    )
+
+
+def _plain(body: Mapping[str, Any], settings: Settings) -> Search | None:
+    """The question of a body of a few plain fields, as SearchBody would read it; None for any other."""
+    query, top_k, threshold = body.get("query"), body.get("top_k"), body.get("threshold", UNSAID)
+    mode: Any = body.get("mode", "hybrid")
+    rerank: Any = body.get("rerank")
+    fusion: Any = body.get("fusion")
+    if (
+        not body.keys() <= _PLAIN
+        or type(query) is not str
+        or not _is_question(query)
+        or not (top_k is None or (type(top_k) is int and 1 <= top_k <= MAX_TOP_K))
+        or not _is_one_of(_MODES, mode)
+        or not _is_threshold(threshold, told="threshold" in body)
+        or not _is_one_of(_RERANKS, rerank)
+        or not _is_one_of(_FUSIONS, fusion)
+    ):
+        return None
+    return search_of(
+        settings,
+        query=query.strip(),
+        top_k=top_k,
+        mode=mode,
+        threshold=threshold,
+        filter=NO_FILTER,
+        rerank=rerank,
+        fusion=fusion,
+    )
+
+
+def _is_question(query: str) -> bool:
+    trimmed = query.strip()
+    return not is_blank(trimmed) and len(trimmed) <= MAX_QUERY
+
+
+def _is_one_of(words: tuple[str | None, ...], given: Any) -> bool:  # noqa: ANN401 - what JSON holds
+    return (given is None or type(given) is str) and given in words
+
+
+def _is_threshold(threshold: Any, *, told: bool) -> bool:  # noqa: ANN401 - what JSON holds
+    if type(threshold) is int or type(threshold) is float:
+        return -_FAR < threshold < _FAR
+    return threshold is None or not told or (type(threshold) is str and threshold == "auto")
 
 
 def is_blank(text: str) -> bool:
@@ -132,10 +153,3 @@ def decode_filter(given: Mapping[str, Any]) -> SearchFilter:
     if not all(isinstance(c, str) for c in categories):
         raise Refused(400, "BAD_REQUEST", "category is a text or a list of texts.", "filter.category")
     return SearchFilter(prefix[0], categories, tuple(sorted(values.items())))
-
-
-def refused(error: ValidationError) -> Refused:
-    """The first fault as a 400 that names its field."""
-    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-    field = str(first["loc"][0]) if first["loc"] else "body"
-    return Refused(400, "BAD_REQUEST", f"{field}: {first['msg'].removeprefix('Value error, ')}.", field)

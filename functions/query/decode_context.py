@@ -12,7 +12,8 @@ from common.domain.framing import Wording
 from common.domain.merging import Weighted
 from common.settings import Settings
 from common.stages.context import Wanted
-from functions.query.decode import SearchBody, SeveralBody, check_bases, refused
+from functions.query.bodies import SearchBody, SeveralBody, refused
+from functions.query.decode import check_bases
 
 MAX_TOKENS: Final = 1_000_000
 MAX_CHARACTERS: Final = 4_000_000

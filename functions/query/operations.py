@@ -5,7 +5,7 @@ from typing import Final
 
 from common.openapi import TEXT, Body, Operation, Route, Schema, json_of
 from common.paging import MAX_PAGE
-from functions.query.decode import SearchBody, SeveralBody
+from functions.query.bodies import SearchBody, SeveralBody
 from functions.query.decode_context import ContextBody, PromptBody, SeveralContextBody
 from functions.query.reading import MAX_CARD_TOKENS
 from functions.query.schemas import (

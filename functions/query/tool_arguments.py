@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from common.domain.search import MAX_QUERY
-from functions.query.decode import refused
+from functions.query.bodies import refused
 
 MOST_HITS: Final = 20
 MOST_ROWS: Final = 200

@@ -9,7 +9,8 @@ from common.domain.errors import Refused
 from common.domain.index import MAX_FILTER_KEYS, MAX_FILTER_VALUES
 from common.domain.search import MAX_TOP_K, Answer, AnswerPassage, Search, SearchFilter
 from common.settings import Settings
-from functions.query.decode import SearchBody, decode_filter, refused
+from functions.query.bodies import SearchBody, refused
+from functions.query.decode import decode_filter
 
 MAX_QUERIES: Final = 8
 DEFAULT_RESULTS: Final = 10

@@ -12,14 +12,16 @@ from collections.abc import Iterator, Sequence
 from random import Random
 from time import perf_counter, thread_time
 
+import numpy as np
 from werkzeug.test import EnvironBuilder
 from werkzeug.wrappers import Request
 
 from common.boundary import Router
 from functions.query.handle import router
-from tests.bench.query import QUESTIONS, TOKENS, WARM, Disturbed, optimise, varied
+from tests.bench.query import PER_FILE, QUESTIONS, TOKENS, WARM, optimise
 from tests.bench.reporting import middle, quantile, report, table
 from tests.bench.setting import BASE, SETS, index, load, one_machine, put, question_set
+from tests.bench.varied import Disturbed, in_files, varied
 
 PASSAGES = 14_000
 SECTION = 3
@@ -64,8 +66,8 @@ def beyond(route: Router, questions: Sequence[str], budget: dict[str, int]) -> d
 
 def headed(paragraphs: Sequence[str], count: int) -> Iterator[tuple[str, bytes]]:
     """The files of `query` as Markdown with sections."""
-    for name, data in varied(paragraphs, count):
-        parts = data.decode().split("\n\n")
+    for name, text in in_files(varied(paragraphs, count), PER_FILE):
+        parts = text.split("\n\n")
         lines = [f"## Seção {at // SECTION}\n\n{part}" if at % SECTION == 0 else part for at, part in enumerate(parts)]
         yield name.replace(".txt", ".md"), "\n\n".join(lines).encode()
 
@@ -90,7 +92,7 @@ def main(*counts: str) -> None:
     paragraphs = [text for text in paragraphs if model.count_tokens(text) in TOKENS]
     questions = list(dict.fromkeys(question["q"] for asked in sets for question in asked.questions))
     Random(2).shuffle(questions)  # noqa: S311 - a draw that can be repeated
-    embedder = Disturbed(model, paragraphs)
+    embedder = Disturbed(model, np.array(model.embed_passages(paragraphs)))
     measured = {
         count: measure(count, paragraphs, questions[: 2 * QUESTIONS], embedder)
         for count in map(int, counts or [PASSAGES])

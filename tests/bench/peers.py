@@ -28,7 +28,7 @@ _QUIET = {"ANONYMIZED_TELEMETRY": "False", "HF_HUB_OFFLINE": "1", "DO_NOT_TRACK"
 _VERSIONS = "import importlib.metadata as m, json, sys; print(json.dumps({n: m.version(n) for n in sys.argv[1:]}))"
 
 
-def job(python: Path, peer: str, files: dict[str, str], questions: list[str]) -> dict[str, Any]:
+def job(python: Path, peer: str, files: dict[str, str], questions: list[str], **more: Any) -> dict[str, Any]:
     """One system's figures. Raises CalledProcessError when it fails; what it says goes to standard error."""
     with TemporaryDirectory() as folder:
         orders = {
@@ -37,6 +37,7 @@ def job(python: Path, peer: str, files: dict[str, str], questions: list[str]) ->
             "questions": questions,
             "model": str(model_folder(MODELS, MODEL)),
             "folder": folder,
+            **more,
         }
         environment = {**os.environ, **_QUIET, "PYTHONPATH": str(ROOT)}
         done = subprocess.run(
@@ -51,6 +52,18 @@ def job(python: Path, peer: str, files: dict[str, str], questions: list[str]) ->
     return json.loads(done.stdout)
 
 
+def beside(orders: dict[str, Any], ours: dict[str, str], theirs: dict[str, str]) -> dict[str, dict[str, Any]]:
+    """The figures of the product over the files `ours`, and of every peer that is there over `theirs`."""
+    python = VENV / "bin" / "python"
+    found = {"fichario": job(Path(sys.executable), "fichario", ours, **orders)}
+    if not python.exists():
+        print(f"\nLangChain and Chroma were NOT measured: there is no {VENV}; `make bench` makes it.")
+        return found
+    for peer, packages in PEERS.items():
+        found[peer] = {**job(python, peer, theirs, **orders), "versions": versions(python, packages)}
+    return found
+
+
 def versions(python: Path, names: tuple[str, ...]) -> dict[str, str]:
     done = subprocess.run([str(python), "-c", _VERSIONS, *names], capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
@@ -60,11 +73,7 @@ def main(files: str = "0") -> None:
     corpus = {name: data.decode() for name, data in markdown(int(files)).items()}
     questions = [question["q"] for question in question_set("faquad.pt").questions[:QUESTIONS]]
     python = VENV / "bin" / "python"
-    measured = {"fichario": job(Path(sys.executable), "fichario", corpus, questions)}
-    if python.exists():
-        for peer, packages in PEERS.items():
-            figures = job(python, peer, corpus, questions)
-            measured[peer] = {**figures, "versions": versions(python, packages)}
+    measured = beside({"questions": questions}, corpus, corpus)
     heads = (
         "system",
         "passages",
@@ -88,8 +97,6 @@ def main(files: str = "0") -> None:
     )
     rows = [(name, *(figures[key] for key in keys)) for name, figures in measured.items()]
     table((*heads, "disk KB a passage", "peak memory MB"), rows)
-    if not python.exists():
-        print(f"\nLangChain and Chroma were NOT measured: there is no {VENV}; `make bench` makes it.")
     report("peers", {"files": len(corpus), "systems": measured, "peers_absent": not python.exists()})
 
 

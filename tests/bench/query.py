@@ -3,13 +3,17 @@
 The base is read by the real ingest. Its passages are the paragraphs of the question sets, varied: a third of the words
 of each copy come from other paragraphs, and its vector is that of the model for the paragraph, disturbed as far as two
 paragraphs of one article lie apart. The questions are the sets' own; each is asked once.
+
+At 14,000 passages LangChain and Chroma answer the same questions over the same passages and vectors in the same run,
+each in a process of its own, as the product does once more without HTTP (`tests/bench/peers.py`).
 """
 
 import json
-import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 from time import perf_counter, process_time, thread_time
 
 import numpy as np
@@ -19,59 +23,21 @@ from werkzeug.wrappers import Request
 from common.boundary import Router
 from common.runtime import LocalRuntime
 from functions.query.handle import router
+from tests.bench.peers import beside
 from tests.bench.reporting import middle, quantile, report, table, timed
 from tests.bench.setting import BASE, SETS, index, load, one_machine, put, question_set
+from tests.bench.varied import Disturbed, in_files, varied
 
 PER_FILE = 40
-SWAPPED = 0.3
-DISTURBED = 0.5
-"""Length of the noise beside a unit vector: cosine about .89 to the paragraph's own vector."""
 QUESTIONS = 400
 WARM = 20
 TOKENS = range(100, 280)
 """Paragraphs of this size stay one passage each, also as a copy of other words."""
 REQUIRED = {14_000: 3.5, 50_000: 12.0}
 CACHED = 0.3
-_WORD = re.compile(r"\w{4,}")
-_MARK = re.compile(r"\bvariante(\d+)x(\d+)\b")
-
-
-class Disturbed:
-    """The model's vectors of a few hundred paragraphs for any number of their copies; the rest is the model's own."""
-
-    def __init__(self, inner: object, paragraphs: Sequence[str]) -> None:
-        self.inner = inner
-        self.vectors = np.array(inner.embed_passages(paragraphs))
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self.inner, name)
-
-    def embed_passages(self, texts: Sequence[str]) -> list[list[float]]:
-        return [self._vector(text) for text in texts]
-
-    def _vector(self, text: str) -> list[float]:
-        number, copy = map(int, _MARK.search(text).groups())
-        noise = np.random.default_rng((number, copy)).standard_normal(self.vectors.shape[1])
-        vector = self.vectors[number] + DISTURBED * noise / np.linalg.norm(noise)
-        return (vector / np.linalg.norm(vector)).tolist()
-
-
-def varied(paragraphs: Sequence[str], count: int) -> Iterator[tuple[str, bytes]]:
-    """Files of copies, each a paragraph of its own with a mark that names its origin."""
-    chance = Random(1)  # noqa: S311 - a draw that can be repeated
-    words = [word for paragraph in paragraphs for word in _WORD.findall(paragraph)]
-
-    def swap(match: re.Match[str]) -> str:
-        return chance.choice(words) if chance.random() < SWAPPED else match[0]
-
-    made = [
-        f"{_WORD.sub(swap, ' '.join(paragraphs[at % len(paragraphs)].split()))} "
-        f"variante{at % len(paragraphs)}x{at // len(paragraphs)}"
-        for at in range(count)
-    ]
-    chance.shuffle(made)
-    for start in range(0, count, PER_FILE):
-        yield f"parte-{start // PER_FILE:05}.txt", "\n\n".join(made[start : start + PER_FILE]).encode()
+BESIDE = 14_000
+"""At this size LangChain and Chroma are asked too."""
+PEERS_ASKED = 200
 
 
 def ask(route: Router, body: dict[str, object]) -> tuple[dict[str, object], float, float]:
@@ -125,7 +91,7 @@ def optimise(runtime: LocalRuntime) -> float:
 
 def measure(count: int, paragraphs: Sequence[str], questions: Sequence[str], embedder: Disturbed) -> dict[str, object]:
     with one_machine(embedder=embedder) as runtime:
-        put(runtime, BASE, dict(varied(paragraphs, count)))
+        put(runtime, BASE, {name: text.encode() for name, text in in_files(varied(paragraphs, count), PER_FILE)})
         started = process_time()
         index(runtime)
         passages = runtime.catalog.totals(BASE).passages
@@ -150,7 +116,7 @@ def main(*counts: str) -> None:
     paragraphs = [text for text in paragraphs if model.count_tokens(text) in TOKENS]
     questions = list(dict.fromkeys(question["q"] for asked in sets for question in asked.questions))
     Random(2).shuffle(questions)  # noqa: S311 - a draw that can be repeated
-    embedder = Disturbed(model, paragraphs)
+    embedder = Disturbed(model, np.array(model.embed_passages(paragraphs)))
     measured = {
         count: measure(count, paragraphs, questions[:QUESTIONS], embedder) for count in map(int, counts or REQUIRED)
     }
@@ -168,7 +134,37 @@ def main(*counts: str) -> None:
         for what, needed in (("before_optimise", "-"), ("uncached", REQUIRED.get(count, "-")), ("cached", CACHED))
     ]
     table(("passages", "query", "p50 ms", "p95 ms", "CPU p50 ms", "neither index nor model", "required"), rows)
-    report("query", {"sizes": measured})
+    compared = peers(paragraphs, questions, embedder.vectors) if BESIDE in measured else {}
+    report("query", {"sizes": measured, "beside": compared})
+
+
+def peers(paragraphs: Sequence[str], questions: Sequence[str], vectors: np.ndarray) -> dict[str, object]:
+    """Every system's own time for a question, less the embedder's; and for one that it was asked before."""
+    made = varied(paragraphs, BESIDE)
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "vectors.npy")
+        np.save(path, vectors)
+        found = beside(
+            {"vectors": str(path), "chunk": 10**6, "optimise": True, "questions": questions[:PEERS_ASKED]},
+            dict(in_files(made, PER_FILE)),
+            dict(in_files(made, 1)),
+        )
+    heads = ("system", "passages", "query less embedding, p50 ms", "p95 ms", "CPU", "neither index nor model", "again")
+    rows = [
+        (
+            name,
+            m["passages"],
+            m["query_overhead_p50_ms"],
+            m["query_overhead_p95_ms"],
+            m["query_overhead_cpu_p50_ms"],
+            m.get("query_own_p50_ms", "-"),
+            m["query_again_p50_ms"],
+        )
+        for name, m in found.items()
+    ]
+    print()
+    table(heads, rows)
+    return found
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from common.adapters.fastembed_embedder import FastembedEmbedder
 from common.adapters.hashing_embedder import HashingEmbedder
 from common.adapters.onnx_embedder import OnnxEmbedder
-from common.domain.errors import EmbeddingInvalid, PassageTooLong
+from common.domain.errors import EmbeddingInvalid, ModelFilesDiffer, PassageTooLong
 from common.models import model_folder
 from tests.contract import embed_endpoint
 
@@ -181,3 +181,21 @@ def test_hashing_refuses_a_text_without_tokens():
     with pytest.raises(EmbeddingInvalid) as raised:
         HashingEmbedder().embed_passages(["words", " \n"])
     assert raised.value.position == 1
+
+
+@pytest.mark.model
+@pytest.mark.parametrize("changed", ["tokenizer.json", "model.onnx"])
+def test_files_of_the_right_size_that_differ_are_told_apart_from_the_engines_own_faults(changed, tmp_path):
+    """When it fails: files are compared while they are loaded, and what loading them led to hides what is wrong."""
+    folder = model_folder(MODEL_DIR, "e5-small-enpt")
+    if not folder.exists():
+        pytest.skip(f"e5-small-enpt is not prepared in {MODEL_DIR}")
+    for path in folder.iterdir():
+        if path.name == changed:
+            data = bytearray(path.read_bytes())
+            data[:16] = bytes(16)
+            (tmp_path / path.name).write_bytes(data)
+        else:
+            (tmp_path / path.name).symlink_to(path.resolve())
+    with pytest.raises(ModelFilesDiffer, match=changed):
+        OnnxEmbedder(tmp_path)

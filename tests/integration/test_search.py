@@ -12,6 +12,7 @@ from common.ports import Reranked
 from common.stages.caching import EpochMemory
 from common.stages.candidates import Candidates
 from common.stages.rerank import Reordering
+from common.stages.spaces import CANARIES
 from tests.integration.one_machine import BASE, OneMachine, content
 
 OTHERS = {
@@ -270,6 +271,26 @@ def test_canaries_that_no_longer_agree_leave_answers_by_words(tmp_path):
     answer = ask(machine, "troca do produto")
     assert answer.degraded
     assert "canary" in answer.warnings[0]
+    machine.runtime.close()
+
+
+def test_a_model_says_each_canary_once_however_many_ask(tmp_path):
+    class Fit(CountingEmbedder):
+        fit = True
+
+    machine = OneMachine(tmp_path, embedder=Fit())
+    put(machine, **OTHERS)
+    machine.restart()
+    machine.embedder.asked = 0
+    machine.runtime.ready()
+    assert machine.embedder.asked == len(CANARIES)
+    assert not ask(machine, "troca do produto").degraded
+    assert machine.embedder.asked == len(CANARIES) + 1
+    machine.restart()
+    machine.embedder.asked = 0
+    assert not ask(machine, "troca do produto").degraded
+    machine.runtime.ready()
+    assert machine.embedder.asked == len(CANARIES) + 1
     machine.runtime.close()
 
 

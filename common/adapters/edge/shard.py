@@ -18,6 +18,7 @@ from qdrant_edge import (
     EdgeVectorParams,
     Filter,
     IntegerIndexParams,
+    Memory,
     PayloadSchemaType,
     QueryBatchRequest,
     QueryRequest,
@@ -51,7 +52,6 @@ _INDEXED: Final[Mapping[str, PayloadSchemaType | IntegerIndexParams]] = {
     "object": PayloadSchemaType.Keyword,
     "document_id": PayloadSchemaType.Keyword,
     "category": PayloadSchemaType.Keyword,
-    "generation": PayloadSchemaType.Integer,
     # Never asked for ranges: without them 14,000 passages are written a fifth faster.
     LABELS: IntegerIndexParams(lookup=True, range=False),
     "terms": IntegerIndexParams(lookup=True, range=False),
@@ -200,7 +200,8 @@ def open_shard(folder: Path, dimension: int, remembered: int) -> Shard:
 
 def _config(dimension: int) -> EdgeConfig:
     return EdgeConfig(
-        vectors=EdgeVectorParams(dimension, Distance.Cosine) if dimension else None,
+        # Cold: a small collection's vectors stand in a file of 32 MB, which the engine would otherwise read as a whole.
+        vectors=EdgeVectorParams(dimension, Distance.Cosine, memory=Memory.Cold) if dimension else None,
         sparse_vectors={LEXICAL: EdgeSparseVectorParams()},
         # Calls exclude each other anyway; handing them to a pool of threads made counts four times slower.
         max_search_threads=1,
