@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from common.domain import rebuilding
-from common.domain.errors import Busy, Refused, SliceOver
+from common.domain.errors import Busy, ModelFilesDiffer, ModelMissing, Refused, SliceOver
 from common.domain.fencing import is_settled_past
 from common.domain.objects import ObjectRef
 from common.domain.records import BaseRecord, Gate, ObjectRecord
@@ -164,17 +164,27 @@ class Migrating:
             return
         gate = self.gate_fit.fit(record.base, reindex.green)
         self.step("fitted")
+        # There is nothing to compare with where nobody can ask blue: one that is foreign, or whose model is gone.
+        lost = "" if reindex.adopted else self._lost(record.base, reindex.blue)
+        reason = f"Both could not be compared: {lost}." if lost else ""
+        report: dict[str, Any] = {}
         if reindex.adopted:
-            # There is nothing to compare with: nobody here can ask the foreign collection.
-            report: dict[str, Any] = {}
             self.index.foreign.keep(record.base)
-        else:
+        elif not lost:
             report = self.comparing.run(record, reindex.blue, reindex.green, gate)
         self.step("compared")
-        self._move(record, "pass", lambda known: _with_gate(known, reindex.green, gate), report=report)
+        self._move(record, "pass", lambda known: _with_gate(known, reindex.green, gate), report=report, reason=reason)
         self.step("ready")
-        if reindex.auto_switch:
+        if reindex.auto_switch and not lost:
             self._switch(record.base, reindex.id)
+
+    def _lost(self, base: str, collection: str) -> str:
+        """Why the model that filled the collection cannot be asked any more, if so: then it answers by words alone."""
+        stored = self.spaces.stored(base, collection)
+        try:
+            return canaries_differ(stored, self.spaces.find(stored.space.embedding)) or ""
+        except (ModelMissing, ModelFilesDiffer) as missing:
+            return str(missing)
 
     def _switch(self, base: str, key: str) -> None:
         try:

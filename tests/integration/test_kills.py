@@ -1,6 +1,7 @@
 """A small count of what `make soak` runs long: processes that are really killed, at random and at every step."""
 
 from tests.soak.kills import documents, kill_at_every_boundary, kill_at_random_moments
+from tests.soak.moving_kills import kill_while_moving
 from tests.soak.places import place
 from tests.soak.snapshot import Faults
 
@@ -24,3 +25,10 @@ def test_a_kill_at_every_step_loses_doubles_and_halves_nothing():
     passed = {step.split()[-1] for step in outcomes}
     assert {"begin", "read", "parse", "chunk", "embed", "upsert", "documents", "publish", "sweep", "finish"} <= passed
     assert {"asked", "removed"} <= passed
+
+
+def test_a_kill_while_a_base_moves_ends_as_an_undisturbed_migration():
+    with place() as folder:
+        survived = list(kill_while_moving(folder, {"um": (1, 3), "dois": (1, 2)}, {"um": (2, 4), "tres": (1, 2)}, 3, 1))
+    assert [(each.faults, each.said) for each in survived] == [(Faults(), [])] * len(survived)
+    assert sum(len(each.killed_at) for each in survived) >= 3

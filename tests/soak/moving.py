@@ -2,9 +2,10 @@
 change, switched, rolled back, built and switched again, retired, while a reader asks for every document all the time.
 """
 
+import pickle
 import threading
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -53,6 +54,7 @@ def _live(orders: Orders, tell: Tell) -> None:
     machine.on_step = stepping(orders.kill_at, lambda kind, name: tell(kind, f"{_state(machine)} {name}"))
     if orders.first:
         machine.reindexing.resume(BASE)
+    before: list[str] = []
     with reading(machine, orders.phases, tell, PAUSE):
         for number, stage in enumerate(STAGES[orders.first :], orders.first):
             if number == orders.last:
@@ -62,7 +64,8 @@ def _live(orders: Orders, tell: Tell) -> None:
             bring(machine.files, orders.phases[number])
             machine.runtime.scan.scan(allow_mass_removal=True)
             work(machine.runtime)
-            _look_back(machine, stage, orders.phases[number], tell)
+            if stage in {"build", "rollback"}:
+                _look_back(machine, stage, answers(machine.runtime, orders.phases[number]), before, tell)
     tell("done", take(machine.runtime, orders.phases[-1]))
     machine.runtime.close()
 
@@ -94,22 +97,22 @@ def _deliver_one(runtime: LocalRuntime, topic: str) -> None:
         deliver(runtime, delivery)
 
 
-def _look_back(machine: Moving, stage: str, phase: Phase, tell: Tell) -> None:
-    """Blue answers behind a rollback as it did before the switch, to the last digit."""
+def _look_back(machine: Moving, stage: str, found: dict[str, object], before: list[str], tell: Tell) -> None:
+    """Blue answers behind a rollback as it did before the switch: byte by byte in one process (`before` is what it said
+    there), else but for the order in which a restarted engine adds.
+    """
     kept = Path(machine.folder) / _KEPT
     if stage == "build":
         assert _state(machine) == "ready", machine.reindexing.status(BASE)
         draft = kept.with_suffix(".draft")
-        draft.write_text(_said(answers(machine.runtime, phase)), encoding="utf-8")
+        draft.write_bytes(pickle.dumps(found))
         draft.replace(kept)
+        before.append(repr(sorted(found.items())))
     if stage == "rollback":
-        said = _said(answers(machine.runtime, phase))
-        if said != (before := kept.read_text(encoding="utf-8")):
-            tell("not_restored", differences(before.split(","), said.split(",")))
-
-
-def _said(found: Mapping[str, object]) -> str:
-    return repr(sorted(found.items()))
+        other = differences(pickle.loads(kept.read_bytes()), found, "/answers")  # noqa: S301 - written above
+        same = not before or before[0] == repr(sorted(found.items()))
+        if other or not same:
+            tell("not_restored", other or "not byte by byte")
 
 
 def work(runtime: LocalRuntime) -> None:
