@@ -3,7 +3,7 @@
 is written for a generation that stopped answering meanwhile is not claimed to be there (RULES 19).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
@@ -14,6 +14,9 @@ LEASE_SECONDS: Final = 60.0
 ATTEMPTS: Final = 3
 """How often an object that fails by itself is tried for one collection, unless its content changes."""
 _REASON: Final = 400
+BATCH_SECONDS: Final = 200.0
+"""A third of the time after which a message comes again."""
+_BATCH_OBJECTS: Final = 200
 
 Claim = Literal["claimed", "done", "busy", "exhausted"]
 Outcome = Literal["carried", "moved", "lease_lost"]
@@ -129,3 +132,24 @@ def _owns(known: ObjectRecord, token: str) -> bool:
 
 def _without(values: Mapping[str, object], name: str) -> dict:  # type: ignore[type-arg]
     return {key: value for key, value in values.items() if key != name}
+
+
+def may_try(known: ObjectRecord, collection: str) -> bool:
+    """Whether the object may still be brought into that collection."""
+    pending = known.pending.get(collection)
+    return pending is None or pending.attempts < ATTEMPTS
+
+
+def batches(left: Sequence[ObjectRecord], seconds_each: float) -> Iterator[tuple[str, ...]]:
+    """Names of objects that together take at most a batch's time, by their passages."""
+    batch: list[str] = []
+    seconds = 0.0
+    for known in left:
+        takes = known.passages * seconds_each
+        if batch and (seconds + takes > BATCH_SECONDS or len(batch) >= _BATCH_OBJECTS):
+            yield tuple(batch)
+            batch, seconds = [], 0.0
+        batch.append(known.ref.name)
+        seconds += takes
+    if batch:
+        yield tuple(batch)

@@ -2,7 +2,7 @@
 Every message may come again, or be lost and said again; a kill anywhere ends as an undisturbed run does.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -10,7 +10,7 @@ from common.domain import rebuilding
 from common.domain.errors import Busy, ModelFilesDiffer, ModelMissing, Refused, SliceOver
 from common.domain.fencing import is_settled_past
 from common.domain.objects import ObjectRef
-from common.domain.records import BaseRecord, Gate, ObjectRecord
+from common.domain.records import BaseRecord, Gate
 from common.domain.reindex import Command, Order, Reindex, moved
 from common.ports import Catalog, Clock, VectorIndex
 from common.stages.adopting import Adopting
@@ -20,9 +20,6 @@ from common.stages.rebuild import Ended, Rebuild
 from common.stages.reindex import Reindexing
 from common.stages.spaces import Spaces, canaries_differ
 
-BATCH_SECONDS: Final = 200.0
-"""A third of the time after which a message comes again."""
-_BATCH_OBJECTS: Final = 200
 _ROUNDS: Final = 5
 """How often green may be found to lack something before a person has to look."""
 
@@ -77,7 +74,7 @@ class Migrating:
         reindex = record.reindex
         if reindex is None or reindex.state != "building" or reindex.texts_in or not reindex.adopted:
             return True
-        ends = self.clock.now() + min(BATCH_SECONDS, self.rebuild.slice_seconds)
+        ends = self.clock.now() + min(rebuilding.BATCH_SECONDS, self.rebuild.slice_seconds)
         if self.adopting.texts(record, reindex, ends):
             return True
         self.send(Order("build", record.base, reindex.id))
@@ -103,16 +100,20 @@ class Migrating:
         reindex = record.reindex
         if reindex is None:
             return
-        left = [known for known in self.reindexing.lacking(record.base, reindex.green) if _may_try(known, reindex)]
+        left = [
+            known
+            for known in self.reindexing.lacking(record.base, reindex.green)
+            if rebuilding.may_try(known, reindex.green)
+        ]
         each = float(str(reindex.plan.get("seconds_per_passage", 0.01)))
-        for batch in _batches(left, each):
+        for batch in rebuilding.batches(left, each):
             self.send(Order("rebuild", record.base, reindex.id, batch))
         if not left:
             self.send(Order("verify", record.base, reindex.id))
         self.step("handed out")
 
     def _bring(self, record: BaseRecord, reindex: Reindex, order: Order) -> None:
-        ends = self.clock.now() + min(BATCH_SECONDS, self.rebuild.slice_seconds)
+        ends = self.clock.now() + min(rebuilding.BATCH_SECONDS, self.rebuild.slice_seconds)
         busy: list[str] = []
         for place, name in enumerate(order.objects):
             current = self.catalog.base(record.base) if place else record
@@ -141,7 +142,7 @@ class Migrating:
         if not lacking:
             self.send(Order("verify", base, reindex.id))
             return
-        may = [known.ref.name for known in lacking if _may_try(known, reindex)]
+        may = [known.ref.name for known in lacking if rebuilding.may_try(known, reindex.green)]
         mine = set(order.objects)
         if again := tuple(name for name in may if name in mine):
             self.send(replace(order, objects=again))
@@ -287,23 +288,3 @@ def _left(record: BaseRecord, reindex: Reindex) -> BaseRecord:
 
 def _builds(record: BaseRecord, key: str) -> bool:
     return record.reindex is not None and record.reindex.id == key and record.reindex.state == "building"
-
-
-def _may_try(known: ObjectRecord, reindex: Reindex) -> bool:
-    pending = known.pending.get(reindex.green)
-    return pending is None or pending.attempts < rebuilding.ATTEMPTS
-
-
-def _batches(left: Sequence[ObjectRecord], seconds_each: float) -> Iterator[tuple[str, ...]]:
-    """Names of objects that together take at most a batch's time, by their passages."""
-    batch: list[str] = []
-    seconds = 0.0
-    for known in left:
-        takes = known.passages * seconds_each
-        if batch and (seconds + takes > BATCH_SECONDS or len(batch) >= _BATCH_OBJECTS):
-            yield tuple(batch)
-            batch, seconds = [], 0.0
-        batch.append(known.ref.name)
-        seconds += takes
-    if batch:
-        yield tuple(batch)
