@@ -56,7 +56,7 @@ lint: $(VENV)/installed
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-soak: $(VENV)/installed $(MODELS)/e5-small-enpt/manifest.json
+soak: $(VENV)/installed $(MODELS)/e5-small-enpt/manifest.json $(MODELS)/all-MiniLM-L6-v2/manifest.json
 	TMPDIR=$(SCRATCH) $(BIN)/python -m pytest tests/soak -m "" -p no:cacheprovider --durations=10
 
 $(BENCH)/installed: Makefile
@@ -66,7 +66,8 @@ $(BENCH)/installed: Makefile
 		onnxruntime==1.32.0 tokenizers==0.23.3 numpy==2.4.6 "unstructured[docx]==0.27.35"
 	@touch $@
 
-bench: $(BENCH)/installed $(VENV)/installed $(MODELS)/e5-small-enpt/manifest.json $(MODELS)/e5-small/manifest.json
+bench: $(BENCH)/installed $(VENV)/installed $(MODELS)/e5-small-enpt/manifest.json $(MODELS)/e5-small/manifest.json \
+		$(MODELS)/all-MiniLM-L6-v2/manifest.json
 	$(BIN)/python -m tests.bench
 
 $(INFRA)/installed: Makefile

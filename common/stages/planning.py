@@ -13,8 +13,11 @@ from common.domain.foreign import text_of
 from common.domain.index_rules import LABELS
 from common.domain.records import BaseRecord, DocumentRecord
 from common.domain.space import VectorSpace
+from common.domain.synthetic import BUDGET
 from common.domain.usage import Count, Prices, Spend, uncounted
 from common.ports import Catalog, Embedder, VectorIndex
+from common.stages.comparing import SYNTHETIC
+from common.stages.spaces import CANARIES
 from common.stages.stored_documents import passage_of_payload
 
 SAMPLED: Final = 32
@@ -22,6 +25,12 @@ SAMPLED: Final = 32
 _WARM_UP: Final = 2
 _SECONDS_BESIDE: Final = 0.0015
 """What a passage costs beside its embedding: read, measured, weighted, written."""
+_LOOK_UPS: Final = 4
+"""How often a question is looked up to compare both: ranked and judged, on each side."""
+_SECONDS_PER_LOOK_UP: Final = 0.005
+_QUESTION: Final = 80
+"""Characters of a question as they are made of passages."""
+_ASKED: Final = 4
 _NUMBER_BYTES: Final = 4
 _TERM_BYTES: Final = 8
 
@@ -70,6 +79,7 @@ class Planning:
         sample, passages = found.sample, found.passages
         seconds = 0.0 if same else self._seconds_each(base, [p for p, _ in sample], embedder)
         tokens = self._tokens(passages, [p for p, _ in sample], embedder)
+        beside = self._seconds_verifying(base, passages, [p for p, _ in sample], embedder)
         each = sum(size for _, size in sample) / len(sample) if sample else 0.0
         disk = passages * (each + space.embedding.dimension * _NUMBER_BYTES)
         return {
@@ -78,7 +88,7 @@ class Planning:
             "tokens": tokens,
             "embedded_tokens": 0 if same else tokens,
             "seconds_per_passage": round(seconds + _SECONDS_BESIDE, 5),
-            "minutes": round(passages * (seconds + _SECONDS_BESIDE) / 60, 2),
+            "minutes": round((passages * (seconds + _SECONDS_BESIDE) + beside) / 60, 2),
             "dollars": 0.0 if same else self.prices.cost("ingest", Count(tokens=tokens)),
             "disk_mb": round(disk / 2**20, 2),
             "model": space.embedding.model,
@@ -94,17 +104,35 @@ class Planning:
         return round(counted * passages / len(sample)) if sample else 0
 
     def _seconds_each(self, base: str, sample: Sequence[Passage], embedder: Embedder) -> float:
-        """Seconds that one passage takes, as passages are embedded: not one by one where the model takes several."""
-        limit = embedder.window - embedder.special_tokens - embedder.passage_prefix_tokens
-        texts = [p.embedded for p in sample if embedder.count_tokens(p.embedded) <= limit]
-        if not texts or not embedder.space.dimension:
+        """Seconds that one passage takes, as passages are embedded: not one by one where the model takes several, and
+        in pieces where it is longer than the model's window.
+        """
+        if not sample or not embedder.space.dimension:
             return 0.0
+        texts = [piece for passage in sample for piece in _pieces(passage.embedded, embedder)]
         embedder.embed_passages(texts[:_WARM_UP])
         since = time.perf_counter()
         embedder.embed_passages(texts)
         took = time.perf_counter() - since
         self.spend(base, "upkeep", Count(2, sum(map(embedder.count_tokens, [*texts, *texts[:_WARM_UP]]))))
-        return took / len(texts)
+        return took / len(sample)
+
+    def _seconds_verifying(self, base: str, passages: int, sample: Sequence[Passage], embedder: Embedder) -> float:
+        """Seconds that it takes to fit the new collection's gate, to have its model say its canaries, and to compare
+        both collections.
+        """
+        asked = [passage.text[:_QUESTION] for passage in sample[:_ASKED]]
+        if not asked or not embedder.fit:
+            return 0.0
+        embedder.embed_query(asked[0])
+        since = time.perf_counter()
+        for text in asked:
+            embedder.embed_query(text)
+        each = (time.perf_counter() - since) / len(asked)
+        self.spend(base, "upkeep", Count(len(asked) + 1, sum(map(embedder.count_tokens, [*asked, asked[0]]))))
+        compared = min(SYNTHETIC, passages)
+        questions = 2 * len(CANARIES) + min(BUDGET, passages) + 2 * compared
+        return questions * each + compared * _LOOK_UPS * _SECONDS_PER_LOOK_UP
 
     def _sample(self, base: str, live: str) -> Iterator[tuple[Passage, int]]:
         """Passages evenly over all of them, each with the bytes that it takes beside its vector."""
@@ -113,6 +141,16 @@ class Planning:
             found = self.index.passages(base, live, document.document_id, document.generation, [ordinal])
             for payload in found:
                 yield passage_of_payload(payload), _bytes(payload)
+
+
+def _pieces(text: str, embedder: Embedder) -> list[str]:
+    """The text in halves of halves that the model can take."""
+    limit = embedder.window - embedder.special_tokens - embedder.passage_prefix_tokens
+    ends = embedder.token_ends(text)
+    middle = ends[len(ends) // 2] if ends else 0
+    if len(ends) <= limit or not 0 < middle < len(text):
+        return [text] if len(ends) <= limit else []
+    return [*_pieces(text[:middle], embedder), *_pieces(text[middle:], embedder)]
 
 
 def _places(documents: Sequence[DocumentRecord]) -> Iterator[tuple[DocumentRecord, int]]:

@@ -39,9 +39,9 @@ class Recorded:
         return vectors
 
 
-def bare(prefix: str) -> Callable[[Sequence[str], int], object]:
+def bare(prefix: str, name: str = MODEL) -> Callable[[Sequence[str], int], object]:
     """fastembed over the model's folder, without anything of the product around it."""
-    model = FastembedEmbedder(model_folder(MODELS, MODEL))._model
+    model = FastembedEmbedder(model_folder(MODELS, name))._model
 
     def embed(texts: Sequence[str], batch: int) -> object:
         ordered = sorted((prefix + text for text in texts), key=len)

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.crowd import Crowd, Ledger, Pace, fill
+from tests.integration.crowd import Crowd, Pace, fill
+from tests.integration.ledger import Ledger
 from tests.integration.migrations import Moved, move, settled
 from tests.integration.one_machine import BASE
 from tests.integration.sites import edge_site, qdrant_site
