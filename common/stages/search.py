@@ -236,7 +236,8 @@ def _may_yet_match(search: Search, view: View, asked: _Asked, found: _Round) -> 
         return False
     if asked.vector is not None and not found.nearest_listed:
         return True
-    best = decide(search.threshold, found.gate.dense, reachable(found.question), view.gate)
+    words = search.mode == "lexical"
+    best = decide(search.threshold, found.gate.dense, reachable(found.question), view.gate, cosines=not words)
     return best.decision == "match"
 
 
