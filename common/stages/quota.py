@@ -32,11 +32,16 @@ class Quota:
             )
 
     def check_documents(self, ref: ObjectRef, documents: int) -> None:
-        """Raises DocumentError QUOTA when the base would hold too many documents with this version of the object."""
+        """Raises DocumentError QUOTA when the base would hold too many documents with this version of the object. One
+        that brings no more than are there already is not to blame: an adopted base may be over the limit.
+        """
         if not self.documents_limit:
             return
         known = self.catalog.object(ref)
-        total = self.catalog.totals(ref.base).documents - (known.documents if known else 0) + documents
+        before = known.documents if known else 0
+        if documents <= before:
+            return
+        total = self.catalog.totals(ref.base).documents - before + documents
         if total > self.documents_limit:
             raise DocumentError(
                 "QUOTA",

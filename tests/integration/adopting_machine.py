@@ -100,6 +100,7 @@ class AdoptingMachine:
     mail: list[ObjectChange] = field(default_factory=list)
     orders: list[Order] = field(default_factory=list)
     words: dict[str, str] = field(default_factory=lambda: dict(WORDS))
+    settings: dict[str, str] = field(default_factory=dict)
     answered: bool = False
     switching: bool = False
     kill_after: int | None = None
@@ -120,7 +121,7 @@ class AdoptingMachine:
         self.runtime = Runtime(**{each.name: getattr(side, each.name) for each in fields(side)}, **work)
 
     def _asking(self, client: Any, catalog: Any) -> Asking:
-        settings = read_settings(SETTINGS)
+        settings = read_settings(SETTINGS | self.settings)
         index = QdrantIndex(client, lambda base: f"{base}_kb")
         return asking(settings, self.clock, catalog, index, Models(settings.models, "", self.embedder), lambda: None)
 

@@ -426,3 +426,14 @@ def test_doctor_names_the_command(machine):
     assert f"fichario reindex start --base {BASE}" in doctor.told_of(machine.reader.index)
     migrated(machine)
     assert doctor.told_of(machine.reader.index) == "every collection is ours"
+
+
+def test_a_base_that_came_with_too_many_documents_still_takes_files_in_their_place():
+    machine = AdoptingMachine(settings={"KB_MAX_DOCUMENTS": "3"})
+    fill(machine.client)
+    migrated(machine)
+    machine.put("a1", "A jabuticaba do ficheiro.")
+    machine.put("novo.md", "Um caqui a mais.")
+    machine.settle()
+    assert "A jabuticaba do ficheiro." in {passage.text for passage in machine.ask("jabuticaba").passages}
+    assert machine.catalog.object(ObjectRef(BASE, "novo.md")).code == "QUOTA"
