@@ -1,4 +1,6 @@
-"""Whose text of a foreign collection is brought in, and what its record says: never over a file, never over a removal."""
+"""Whose text of a foreign collection is brought in, and what its record says: never over a file, never over a
+removal.
+"""
 
 from dataclasses import replace
 
