@@ -69,6 +69,8 @@ module "messaging" {
     # Continuations of a long document, and what a repair hands on.
     ingest-events     = { channel = "ingest", member = local.member.ingest }
     manage-events     = { channel = "ingest", member = local.member.manage }
+    # What an upload could not write into a collection that is being built.
+    ingest-reindex    = { channel = "reindex", member = local.member.ingest }
     manage-reindex    = { channel = "reindex", member = local.member.manage }
     reindex-reindex   = { channel = "reindex", member = local.member.reindex }
     scheduler-reindex = { channel = "reindex", member = module.scheduler.caller_member }
