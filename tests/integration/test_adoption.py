@@ -120,6 +120,7 @@ def test_a_kill_at_any_boundary_ends_as_an_undisturbed_adoption():
         machine.answered = True
         machine.look("settled")
         assert machine.reindexing.status(BASE)["state"] == "ready", name
+        assert machine.record.reindex.rounds == 0, name
         machine.command("switch")
         machine.settle()
         assert whole(machine) == wanted, name
@@ -185,6 +186,8 @@ def test_nothing_is_mixed_with_it_before_and_nothing_is_lost(machine):
     no = refused(lambda: machine.runtime.manage.upload(BASE, "um.md", b"texto", "text/markdown"))
     assert (no.status, no.code) == (409, "FOREIGN")
     assert f"fichario reindex start --base {BASE}" in no.detail
+    everybody = machine.runtime.reconcile.run_all(lambda base: True, repair=True, yes=False)
+    assert (everybody.foreign, list(everybody.counts)) == (1, [BASE])
     machine.put("um.md", "Uma lichia na cesta.")
     change = machine.mail.pop()
     with pytest.raises(Misconfigured, match="reindex start"):
@@ -192,8 +195,6 @@ def test_nothing_is_mixed_with_it_before_and_nothing_is_lost(machine):
     found = machine.runtime.reconcile.run(BASE, repair=True, yes=False)
     assert (found["foreign"], found["missing"]) == (1, 0)
     assert f"fichario reindex start --base {BASE}" in found["details"][0]["why"]
-    everybody = machine.runtime.reconcile.run_all(lambda base: True, repair=True, yes=False)
-    assert (everybody.foreign, list(everybody.counts)) == (1, [BASE])
     assert machine.mail == []
     assert machine.names() == {ALIAS}
     assert foreign_points(machine.client, ALIAS) == old
@@ -285,7 +286,7 @@ def test_failures_are_told_by_document_and_hold_up_the_switch_alone(machine):
 def test_a_large_one_answers_while_its_texts_come(machine):
     """The start's time is over behind the first document; orders bring in the rest."""
     machine.words = {}
-    machine.on_boundary = lambda name: machine.clock.advance(30.0 if name.startswith("before upsert") else 0.0)
+    machine.on_boundary = lambda name: machine.clock.advance(150.0 if name.startswith("before upsert") else 0.0)
     machine.start()
     assert not machine.record.reindex.texts_in
     assert machine.ask("jabuticaba").degraded
@@ -437,3 +438,40 @@ def test_a_base_that_came_with_too_many_documents_still_takes_files_in_their_pla
     machine.settle()
     assert "A jabuticaba do ficheiro." in {passage.text for passage in machine.ask("jabuticaba").passages}
     assert machine.catalog.object(ObjectRef(BASE, "novo.md")).code == "QUOTA"
+
+
+@pytest.mark.parametrize("when", ["building", "ready", "rolled_back"])
+def test_reconcile_leaves_the_outside_its_collection_while_words_answer(machine, when):
+    old = foreign_points(machine.client, ALIAS)
+    machine.start()
+    if when != "building":
+        machine.settle()
+    if when == "rolled_back":
+        machine.command("switch")
+        machine.command("rollback")
+        machine.settle()
+    found = machine.runtime.reconcile.run(BASE, repair=True, yes=False)
+    assert (found["alias"], found["half_indexed"], found["orphaned"]) == (0, 0, 0)
+    machine.settle()
+    assert foreign_points(machine.client, ALIAS) == old
+
+
+def test_a_switch_that_died_in_between_is_finished_by_reconcile(machine):
+    machine.start()
+    machine.settle()
+    machine.on_boundary = killing("before update_collection_aliases")
+    machine.switching = True
+    with pytest.raises(Killed):
+        machine.reindexing.switch(BASE)
+    machine.on_boundary = lambda name: None
+    assert machine.runtime.reconcile.run(BASE, repair=True, yes=False)["alias"] == 1
+    assert machine.aliases() == {ALIAS: machine.record.live}
+    machine.settle()
+
+
+def killing(boundary):
+    def kill(name):
+        if name == boundary:
+            raise Killed
+
+    return kill

@@ -1,6 +1,4 @@
-"""Whose text of a foreign collection is brought in, and what its record says: never over a file, never over a
-removal.
-"""
+"""Whose text of a foreign collection is brought in, and what its record says: never over a file, nor a removal."""
 
 from dataclasses import replace
 
