@@ -39,8 +39,9 @@ class _Timer:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """A question's terms and vector in one vector space; `vector` None leaves the lexical side alone."""
+    """A question's terms and vector as one collection wants them; `vector` None leaves the lexical side alone."""
 
+    collection: str
     terms: tuple[QuestionTerm, ...]
     vector: tuple[float, ...] | None
     tokens: int
@@ -76,7 +77,7 @@ class Searcher:
         for _ in range(REPEATS):
             view = self.view(base)
             timer.took("epoch")
-            if asked is None:
+            if asked is None or asked.collection != view.collection.name:
                 asked = self._ask(search, view)
                 timer.took("embed")
             answer = self._answer(search, view, asked, timer)
@@ -101,14 +102,14 @@ class Searcher:
         return view
 
     def _ask(self, search: Search, view: View) -> _Asked:
-        terms = question_terms(search.query, view.mode)
+        name, terms = view.collection.name, question_terms(search.query, view.mode)
         if search.mode == "lexical":
-            return _Asked(terms, None, 0, embedded=False)
+            return _Asked(name, terms, None, 0, embedded=False)
         try:
             vector, tokens, fresh = self.vectors.of(view.record, view.collection, search.query)
         except NoVector as reason:
-            return _Asked(terms, None, 0, embedded=False, warnings=(str(reason),))
-        return _Asked(terms, vector, tokens, embedded=fresh)
+            return _Asked(name, terms, None, 0, embedded=False, warnings=(str(reason),))
+        return _Asked(name, terms, vector, tokens, embedded=fresh)
 
     def _answer(self, search: Search, view: View, asked: _Asked, timer: _Timer) -> Answer | None:
         """One consistent answer, or None when the base moved meanwhile."""
