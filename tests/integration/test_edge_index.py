@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from common.adapters.edge import folders
+from common.adapters.edge.shard import Shard
 from common.adapters.edge_index import EdgeIndex
 from common.domain.errors import DataFolderError, Unavailable
 from common.domain.index import Lookup
@@ -207,3 +208,40 @@ def test_the_default_vector_alone_answers(store):
     engine = store.index._shards[store.collection]._engine
     best = engine.query(QueryRequest(limit=1, query=Query.Nearest(list(NEAR)), with_payload=True))[0]
     assert (best.payload["text"], best.score) == ("near", pytest.approx(1.0))
+
+
+class Engine:
+    """Says how often it was flushed, and fails when it is told to."""
+
+    def __init__(self):
+        self.flushed, self.broken = 0, False
+
+    def update(self, operation):
+        pass
+
+    def optimize(self):
+        pass
+
+    def flush(self):
+        if self.broken:
+            raise OSError("the disk is full")
+        self.flushed += 1
+
+
+def test_a_shard_is_flushed_where_something_changed_and_again_when_that_failed():
+    engine = Engine()
+    shard = Shard(engine, 4, 10)
+    changes = [lambda: None, shard.optimise, lambda: shard.upsert([make_point()])]
+    for number, change in enumerate(changes, 1):
+        change()
+        shard.flush()
+        shard.flush()
+        assert engine.flushed == number
+    shard.upsert([make_point()])
+    engine.broken = True
+    for _ in range(2):
+        with pytest.raises((Unavailable, OSError)):
+            shard.flush()
+    engine.broken = False
+    shard.flush()
+    assert engine.flushed == 4

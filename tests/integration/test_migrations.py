@@ -41,11 +41,11 @@ class Walk:
 
 def pace_of(site: str, clients: int, passages: int) -> Pace:
     """qdrant-client's stand-in looks at every passage for each condition of a request, one request at a time: some
-    0.4 ms a passage and question. Who asks leaves it half of its time.
+    0.4 ms a passage and question. Who asks and who writes leaves it most of its time.
     """
     if site == "edge":
         return Pace(clients)
-    return Pace(clients, asking=clients * passages * 0.0008, writing=0.1 + passages * 0.005)
+    return Pace(clients, asking=clients * passages * 0.003, writing=0.5 + passages * 0.05)
 
 
 def walked(site: str, folder: Path, walk: Walk) -> tuple[Crowd, list[Moved]]:
@@ -64,13 +64,13 @@ def walked(site: str, folder: Path, walk: Walk) -> tuple[Crowd, list[Moved]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("site", "passages", "models", "answers"), [("edge", 120, (THERE, HERE), 100), ("qdrant-client", 40, (THERE,), 15)]
+    ("site", "passages", "models", "answers"), [("edge", 120, (THERE, HERE), 100), ("qdrant-client", 20, (THERE,), 10)]
 )
 def test_a_base_moves_while_many_ask_and_one_writes(site, passages, models, answers, tmp_path):
-    walk = Walk(passages, pace_of(site, 8, passages), answers, 4, models)
+    walk = Walk(passages, pace_of(site, 6, passages), answers, 2, models)
     crowd, moves = walked(site, tmp_path, walk)
     assert dict(crowd.faults) == {}
     assert tuple(moved.after for moved in moves) == models
     assert len(crowd.answered) == 2
     assert crowd.compared > answers
-    assert crowd.changes.total() >= 4 * 2 * len(models)
+    assert crowd.changes.total() >= 2 * 2 * len(models)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from common.adapters.hashing_embedder import HashingEmbedder
 from common.domain.errors import EmbeddingInvalid, Refused, Unavailable
 from common.domain.objects import ObjectRef
 from common.domain.records import Decision
@@ -104,6 +105,57 @@ def test_rollback_restores_equal_answers(machine):
     machine.reindexing.retire(BASE)
     assert machine.runtime.index.collections(BASE) == [machine.record.live]
     machine.check(expected(tres=(3, 1)))
+
+
+class Switching:
+    """The catalog, which is told to switch right before the second look at a base's epoch."""
+
+    def __init__(self, catalog, switch):
+        self._catalog, self._switch, self._looks = catalog, switch, 0
+
+    def __getattr__(self, name):
+        return getattr(self._catalog, name)
+
+    def epoch(self, base):
+        self._looks += 1
+        if self._looks == 2:
+            self._switch()
+        return self._catalog.epoch(base)
+
+
+@pytest.mark.parametrize("dimension", [64, 96])
+def test_a_question_that_a_switch_overtakes_is_embedded_anew(tmp_path, dimension):
+    """Its vector was of blue; where both spaces have equally many dimensions, nothing but its scores would tell."""
+    machine = Moving(tmp_path, settings=TOLERANT)
+    machine.other = Other(dimension)
+    machine.restart()
+    for name, parts in FILES.items():
+        machine.put(name, 1, parts)
+    machine.settle()
+    machine.begin()
+    machine.settle()
+    searcher, question = machine.runtime.answers.searcher, Search("casa grande docum", mode="dense", threshold=None)
+    overtaken = replace(searcher, catalog=Switching(searcher.catalog, lambda: machine.reindexing.switch(BASE)))
+    answer = overtaken.search(BASE, question)
+    fresh = machine.runtime.answers.answer(BASE, question)
+    assert answer.collection == machine.reindex.green == fresh.collection
+    assert [p.dense_score for p in answer.passages] == [p.dense_score for p in fresh.passages] != []
+    machine.runtime.close()
+
+
+class Other(HashingEmbedder):
+    """A model of a space of its own, of whatever dimension."""
+
+    def __init__(self, dimension):
+        super().__init__(dimension)
+        self.space = replace(self.space, model=f"other-{dimension}")
+
+    def embed_passages(self, texts):
+        return [vector[1:] + vector[:1] for vector in super().embed_passages(texts)]
+
+    def embed_query(self, text):
+        vector = super().embed_query(text)
+        return vector[1:] + vector[:1]
 
 
 def test_two_starts_are_one_migration(machine):

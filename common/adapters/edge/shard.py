@@ -67,6 +67,7 @@ class Shard:
         self._places: dict[str, Place] = {}
         self._names: dict[int, str] = {}
         self._remembered = remembered
+        self._unflushed = True
 
     def upsert(self, points: Sequence[Point]) -> None:
         for start in range(0, len(points), _WRITE):
@@ -124,20 +125,33 @@ class Shard:
                 return
 
     def optimise(self) -> None:
+        self._unflushed = True
         with _translated():
             self._engine.optimize()
 
     def flush(self) -> None:
-        with _translated():
-            self._engine.flush()
+        """Write out what changed since the last time; a flush of what did not change waits for the disk as long."""
+        if not self._unflushed:
+            return
+        self._unflushed = False
+        try:
+            with _translated():
+                self._engine.flush()
+        except BaseException:
+            self._unflushed = True
+            raise
 
     def close(self) -> None:
         with _translated():
             self._engine.close()
 
     def _update(self, operation: UpdateOperation) -> None:
-        with _translated():
-            self._engine.update(operation)
+        try:
+            with _translated():
+                self._engine.update(operation)
+        finally:
+            # Behind the update: a flush that began before it may not have seen it.
+            self._unflushed = True
 
     def _ask(self, *queries: QueryRequest | None) -> list[list[Scored] | None]:
         """The answers of those queries that there are, in one batch."""
