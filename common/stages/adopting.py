@@ -95,11 +95,10 @@ class Adopting:
         return begun
 
     def texts(self, record: BaseRecord, reindex: Reindex, ends: float) -> bool:
-        """Bring in what lacks, a document at a time, until all is in (True) or the time is over. Files of the bucket
-        are announced: they are read from there. Raises Busy where somebody else holds one, Unavailable, Misconfigured.
+        """Bring in what lacks, a document at a time, until all is in (True) or the time is over. Raises Busy where
+        somebody else holds one, Unavailable, Misconfigured.
         """
         base, busy, begun = record.base, 0, False
-        self._announce_files(base)
         target = self.spaces.target(base, reindex.green)
         known = {each.ref.name: each for each in self.catalog.objects(base)}
         stored = self.index.generations(base, reindex.green)
@@ -143,8 +142,10 @@ class Adopting:
             self.catalog.transact(known.ref, "abandon", adoption.abandoned)
             self.catalog.drop_documents(known.ref, known.newest + 1)
 
-    def _announce_files(self, base: str) -> None:
-        """Say of every file that was not read yet that it is there: its event came before the base was ours."""
+    def announce_files(self, base: str) -> None:
+        """Say of every file that was not read yet that it is there: its event came before the base was ours. Who starts
+        an adoption does so, and has the bucket; who goes on with one needs none.
+        """
         now = self.clock.now()
         for stat in self.store.list(base):
             known = self.catalog.object(stat.ref)

@@ -68,6 +68,7 @@ class Reindexing:
     def _bring_texts(self, record: BaseRecord, reindex: Reindex) -> None:
         """As many as can be waited for: of an ordinary base, all. The order that was sent brings in the rest."""
         try:
+            self.adopting.announce_files(record.base)
             self.adopting.texts(record, reindex, self.clock.now() + START_SECONDS)
         except Transient:
             return
