@@ -475,3 +475,35 @@ def killing(boundary):
             raise Killed
 
     return kill
+
+
+def test_what_a_cancel_that_died_left_is_cleared_by_the_next_start(machine):
+    machine.start()
+    machine.settle()
+    machine.answered = False
+
+    def kill(name):
+        if name.startswith("before transact") and machine.record.reindex.state == "cancelled":
+            raise Killed
+
+    machine.on_boundary = kill
+    with pytest.raises(Killed):
+        machine.reindexing.cancel(BASE)
+    machine.on_boundary = lambda name: None
+    machine.client.delete(ALIAS, models.PointIdsList(points=[3, 4]))
+    del machine.words["12"]
+    machine.start()
+    machine.settle()
+    assert "12" not in {document.source for document in machine.catalog.documents(BASE)}
+    assert not any(name == "12" for name, _ in machine.reader.index.generations(BASE, machine.record.live))
+
+
+def test_a_gate_is_not_due_while_words_answer(machine):
+    vector = [1.0] * 384
+    more = [models.PointStruct(id=100 + n, vector=vector, payload={"text": f"Texto numero {n}."}) for n in range(30)]
+    machine.client.upsert(ALIAS, more)
+    machine.start()
+    assert machine.runtime.gate_fit.due() == []
+    machine.answered = False
+    machine.reindexing.cancel(BASE)
+    assert machine.runtime.gate_fit.due() == []
