@@ -61,6 +61,8 @@ class Filling:
     end_slice: Callable[[int, int], None]
     step: Callable[[str], None]
     spend: Spend = uncounted
+    flushes: bool = True
+    """Whether what was written is to outlast the machine before anything is said of it."""
     before: int = 0
     """Passages that earlier collections of the same attempt took: progress counts on from there."""
     new_passages: int = 0
@@ -137,7 +139,8 @@ class Filling:
             self.step("upsert")
         since = time.perf_counter()
         self.keep_lease(self.before + done, self.before + len(made))
-        self.index.flush()
+        if self.flushes:
+            self.index.flush()
         self.before += len(made)
         self.took("write", since)
 
