@@ -67,6 +67,8 @@ class Filling:
     spend: Spend = uncounted
     words_first: bool = False
     """A stored point without a vector is still to get one: its words were brought in before."""
+    flushes: bool = True
+    """Whether what was written is to outlast the machine before anything is said of it."""
     before: int = 0
     """Passages that earlier collections of the same attempt took: progress counts on from there."""
     new_passages: int = 0
@@ -154,7 +156,8 @@ class Filling:
                 raise failed
         since = time.perf_counter()
         self.keep_lease(self.before + done, self.before + len(made))
-        self.index.flush()
+        if self.flushes:
+            self.index.flush()
         self.before += len(made)
         self.took("write", since)
         return [d for d in made if vectors.get(d.identity) is None] if target.space.embedding.dimension else []

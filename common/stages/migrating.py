@@ -195,6 +195,7 @@ class Migrating:
 
     def _mended(self, record: BaseRecord, reindex: Reindex) -> bool:
         """Whether something was missing in green, in which case it is being brought over again."""
+        self.index.flush()
         stored = self.index.generations(record.base, reindex.green)
         wrong = []
         for known in self.catalog.objects(record.base):

@@ -166,8 +166,9 @@ class _Work:
         ports = self.ports
         change = ObjectChange("finalize", self.ref, generation)
         leases = self._keep_lease, self._end_slice
-        adopted = self.reindex.adopted
-        filling = Filling(change, ports.index, ports.catalog, ports.clock, *leases, ports.step, ports.spend, adopted)
+        made_of, first = (change, ports.index, ports.catalog, ports.clock), self.reindex.adopted
+        # The verification flushes once for all, before it counts what is stored and has brought over again what is not.
+        filling = Filling(*made_of, *leases, ports.step, ports.spend, words_first=first, flushes=False)
         return filling.write(made, target, known)
 
     def _same_model(self, live: str, target: Target) -> bool:

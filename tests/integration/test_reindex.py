@@ -10,6 +10,7 @@ from common.adapters.hashing_embedder import HashingEmbedder
 from common.domain.errors import EmbeddingInvalid, Refused, Unavailable
 from common.domain.objects import ObjectRef
 from common.domain.records import Decision
+from common.domain.reindex import Order
 from common.domain.search import Search
 from tests.integration.moving_machine import Moving
 from tests.integration.one_machine import BASE, Killed
@@ -105,6 +106,32 @@ def test_rollback_restores_equal_answers(machine):
     machine.reindexing.retire(BASE)
     assert machine.runtime.index.collections(BASE) == [machine.record.live]
     machine.check(expected(tres=(3, 1)))
+
+
+class Noting:
+    """The index, with the names of what it is asked."""
+
+    def __init__(self, index):
+        self._index, self.asked = index, []
+
+    def __getattr__(self, name):
+        self.asked.append(name)
+        return getattr(self._index, name)
+
+
+def test_green_is_on_disk_before_it_is_counted(machine):
+    """What was brought over is not flushed one by one; what a machine lost with its power is found missing here."""
+    key = machine.begin()
+    migrating = machine.runtime.migrating
+    noting = Noting(machine.runtime.index)
+    noted = replace(migrating, index=noting, send=lambda _: None, rebuild=replace(migrating.rebuild, index=noting))
+    noted.take(Order("build", BASE, key))
+    noted.take(Order("rebuild", BASE, key, tuple(f"{name}.md" for name in FILES)))
+    assert "upsert" in noting.asked
+    assert "flush" not in noting.asked
+    noted.take(Order("verify", BASE, key))
+    assert noting.asked.index("flush") < noting.asked.index("generations")
+    assert machine.reindex.state == "ready"
 
 
 class Switching:
