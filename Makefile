@@ -9,6 +9,8 @@ MODELS := .models
 export KB_MODEL_DIR ?= $(MODELS)
 # Tests kill processes, not machines: memory keeps their files as well as a disk, and much faster.
 SCRATCH := $(shell test -w /dev/shm && echo /dev/shm || echo $${TMPDIR:-/tmp})
+# A file's tests stay together: what they share is opened once. Each process starts emulators of its own.
+TOGETHER := --numprocesses=auto --maxprocesses=4 --dist=loadfile --no-loadscope-reorder
 # Plans without a cloud; where it is not there, Terraform's own commands are (infra/README.md).
 TERRAFORM_CHECK ?= ../shared/tools/terraform-check/terraform-check
 PLANS := .plans
@@ -48,7 +50,7 @@ $(EXAMPLES)/installed: Makefile
 	@touch $@
 
 test: $(EXAMPLES)/installed $(VENV)/installed $(MODELS)/e5-small-enpt/manifest.json $(MODELS)/e5-small/manifest.json $(MODELS)/all-MiniLM-L6-v2/manifest.json
-	TMPDIR=$(SCRATCH) $(BIN)/python -m pytest
+	TMPDIR=$(SCRATCH) $(BIN)/python -m pytest $(TOGETHER)
 
 lint: $(VENV)/installed
 	$(BIN)/ruff check .
