@@ -112,6 +112,9 @@ def test_an_answer_stays_when_what_stands_near_it_cannot_be_read(machine):
     runtime = machine.runtime
 
     class Broken:
+        def base(self, _):
+            return None
+
         def documents(self, *_, **__):
             raise Unavailable("the catalog is out of reach")
 

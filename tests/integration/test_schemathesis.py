@@ -20,6 +20,7 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     import schemathesis
     from schemathesis.checks import not_a_server_error
+    from schemathesis.core.errors import InvalidSchema
     from schemathesis.generation import GenerationMode
     from schemathesis.specs.openapi.checks import (
         content_type_conformance,
@@ -89,7 +90,8 @@ def test_nothing_breaks_and_nothing_is_answered_that_is_not_written(machine, fun
         known = {"base": BASE} if "{base}" in operation.path and operation.method != "delete" else {}
 
         asked.add(operation.label)
-        # What takes nothing can be given nothing wrong.
-        with suppress(Unsatisfiable):
+        # What takes nothing can be given nothing wrong; and of a schema that refers to itself (which test_openapi holds
+        # valid) the generator cannot always make a wrong value, depending on what else the process has loaded.
+        with suppress(Unsatisfiable, InvalidSchema):
             run(operation.as_strategy(mode, path_parameters=known), checks)
     assert len(asked) >= {"query": 6, "manage": 6, "machine": 1}[function]

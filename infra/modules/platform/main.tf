@@ -66,10 +66,9 @@ module "messaging" {
   }
 
   publishers = {
-    # Continuations of a long document, and what a repair hands on.
+    # Continuations of a long document, what a repair hands on, and what an upload could not write into a new collection.
     ingest-events     = { channel = "ingest", member = local.member.ingest }
     manage-events     = { channel = "ingest", member = local.member.manage }
-    # What an upload could not write into a collection that is being built.
     ingest-reindex    = { channel = "reindex", member = local.member.ingest }
     manage-reindex    = { channel = "reindex", member = local.member.manage }
     reindex-reindex   = { channel = "reindex", member = local.member.reindex }
