@@ -16,8 +16,8 @@ def hit(identity, dense):
 
 
 def test_value_is_spreads_plus_coverage():
-    # Five standard deviations above the median count as much as full coverage.
-    assert gate_value(0.9, 0.5, FITTED) == pytest.approx(1.5)
+    # Four standard deviations above the median count as much as full coverage.
+    assert gate_value(0.88, 0.5, FITTED) == pytest.approx(1.5)
 
 
 @given(st.floats(-1, 1), st.floats(-1, 1), st.floats(0, 1), st.floats(0, 1))
@@ -29,7 +29,7 @@ def test_more_cosine_or_coverage_never_turns_a_match_into_none(cosine, higher, c
 
 
 def test_calibrated_cut_is_inclusive_and_explained():
-    gate = Gate(med=0.0, sd=0.2, cut=1.5)
+    gate = Gate(med=0.0, sd=0.25, cut=1.5)
     assert decide("auto", 1.0, 0.5, gate).decision == "match"
     assert decide("auto", 0.5, 1.0, gate).decision == "match"
     decision = decide("auto", 0.5, 0.5, gate, "manual.md:3-9")
