@@ -20,6 +20,7 @@ from common.adapters.qdrant_index import QdrantIndex, connect
 from common.domain.index import Found, IndexFilter, Lookup, Point, point_id
 from common.domain.objects import ObjectRef, document_id
 from common.ports import CollectionShape, VectorIndex
+from tests.contract.qdrant_engine import EngineCollections
 from tests.contract.qdrant_rest import RestQdrant
 
 SERVER = os.environ.get("KB_TEST_QDRANT_URL", "")
@@ -32,7 +33,7 @@ _SERVER = pytest.param(
     "qdrant-server",
     marks=pytest.mark.skipif(not SERVER, reason="KB_TEST_QDRANT_URL names no Qdrant server to test against"),
 )
-QDRANT = ("qdrant-local", "qdrant-rest", _SERVER)
+QDRANT = ("qdrant-local", "qdrant-rest", "qdrant-engine", _SERVER)
 CLOSABLE = ("edge", *QDRANT)
 ENGINES = ("memory", *CLOSABLE)
 
@@ -87,6 +88,7 @@ OPEN: dict[str, Callable[[Path], VectorIndex]] = {
     "edge": EdgeIndex,
     "qdrant-local": lambda _: QdrantIndex(QdrantClient(":memory:"), alias_of),
     "qdrant-rest": lambda _: QdrantIndex(RestQdrant().client(), alias_of),
+    "qdrant-engine": lambda folder: QdrantIndex(RestQdrant(engine=EngineCollections(folder)).client(), alias_of),
     "qdrant-server": lambda _: QdrantIndex(connect(SERVER, os.environ.get("KB_TEST_QDRANT_API_KEY")), alias_of),
 }
 

@@ -1,5 +1,6 @@
-"""A Qdrant server's REST surface, as far as the adapter uses it, in front of qdrant-client's local engine: requests and
-answers go through the client's own encoding, statuses and limits are those of a server, and no socket is opened.
+"""A Qdrant server's REST surface, as far as the adapter uses it, in front of qdrant-client's local engine, or of the
+real one: requests and answers go through the client's own encoding, statuses and limits are those of a server, and no
+socket is opened.
 """
 
 import json
@@ -12,6 +13,8 @@ import httpx
 from qdrant_client import QdrantClient, models
 from qdrant_client.http.models import CreateCollection, PointsList
 
+from tests.contract.qdrant_engine import EngineCollections
+
 MAX_BODY = 32 * 1024 * 1024
 MAX_PAGE = 1000
 
@@ -22,7 +25,7 @@ class RestQdrant:
 
     max_body: int = MAX_BODY
     fail: Callable[[httpx.Request], httpx.Response | None] = lambda request: None
-    engine: QdrantClient = field(default_factory=lambda: QdrantClient(":memory:"))
+    engine: QdrantClient | EngineCollections = field(default_factory=lambda: QdrantClient(":memory:"))
     requests: list[tuple[str, str, int]] = field(default_factory=list)
     indexed: dict[str, set[str]] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -62,7 +65,10 @@ class RestQdrant:
         return made
 
     def index(self, body: bytes, name: str):
-        self.indexed[name].add(json.loads(body)["field_name"])
+        asked = json.loads(body)
+        self.indexed[name].add(asked["field_name"])
+        if isinstance(self.engine, EngineCollections):
+            self.engine.create_payload_index(name, asked["field_name"], asked["field_schema"])
         return {"operation_id": 0, "status": "completed"}
 
     def alias(self, body: bytes):

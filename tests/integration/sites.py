@@ -11,8 +11,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from qdrant_client import QdrantClient
-
 from common.adapters.memory_catalog import MemoryCatalog
 from common.adapters.memory_objects import MemoryObjectStore
 from common.adapters.plain_parser import PlainParser
@@ -32,6 +30,8 @@ from common.settings import Settings, read_settings
 from common.stages.answers import Answers
 from functions.ingest.handle import handle
 from functions.local.workers import Workers
+from tests.contract.qdrant_engine import EngineCollections
+from tests.contract.qdrant_rest import RestQdrant
 from tests.integration.cloud_machine import BUCKET, SETTINGS, event_of
 from tests.integration.crowd import Remembering
 
@@ -96,10 +96,13 @@ def edge_site(folder: Path, models: Path, model: str) -> Iterator[Site]:
 
 @contextmanager
 def qdrant_site(folder: Path, models: Path, model: str) -> Iterator[Site]:
-    """The functions over one catalog and qdrant-client, the query function with a runtime of its own."""
+    """The functions over one catalog and qdrant-client, behind which the real engine has a server's REST surface; the
+    query function has a runtime of its own.
+    """
     given = {**SETTINGS, **FREE, "KB_MODEL_DIR": str(models), "KB_EMBEDDING_MODEL": model, "KB_CACHE_TTL": "600"}
     settings, clock, catalog = read_settings(given), SystemClock(), MemoryCatalog()
-    index = QdrantIndex(QdrantClient(":memory:"), partial(alias_name, settings.kb_collection_template))
+    server = RestQdrant(engine=EngineCollections(folder))
+    index = QdrantIndex(server.client(), partial(alias_name, settings.kb_collection_template))
     remembered, events, orders = Remembered(settings), queue.SimpleQueue[Any](), queue.SimpleQueue[Any]()
 
     def side() -> Asking:
@@ -134,6 +137,7 @@ def qdrant_site(folder: Path, models: Path, model: str) -> Iterator[Site]:
         for each in (changing, query):
             each.close()
         index.close()
+        server.engine.close()
 
 
 def _deliver(waiting: "queue.SimpleQueue[Any]", take: Callable[[Any], None], stopping: threading.Event) -> None:

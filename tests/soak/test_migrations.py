@@ -13,11 +13,7 @@ from tests.soak.moving_kills import STATES, kill_while_moving
 from tests.soak.places import place
 from tests.soak.snapshot import Faults
 
-PASSAGES = {
-    "edge": int(os.environ.get("KB_SOAK_PASSAGES", "2000")),
-    # Its stand-in looks at every passage for each condition: ten times as many take hours.
-    "qdrant-client": int(os.environ.get("KB_SOAK_QDRANT_PASSAGES", "200")),
-}
+PASSAGES = int(os.environ.get("KB_SOAK_PASSAGES", "2000"))
 CLIENTS = 20
 DOCUMENTS = int(os.environ.get("KB_SOAK_MOVED_DOCUMENTS", "60"))
 KILLS = int(os.environ.get("KB_SOAK_MOVED_KILLS", "40"))
@@ -26,15 +22,14 @@ SEED = int(os.environ.get("KB_SOAK_SEED", "1"))
 
 @pytest.mark.parametrize("site", SITES)
 def test_a_base_moves_each_way_while_twenty_ask_and_one_writes(site, capsys):
-    passages = PASSAGES[site]
-    walk = Walk(passages, pace_of(site, CLIENTS, passages), answers=100, changes=5)
+    walk = Walk(PASSAGES, pace_of(site, CLIENTS), answers=100, changes=5)
     with place() as folder:
         crowd, moves = walked(site, folder, walk)
     with capsys.disabled():
         for moved in moves:
             forced = f"forced, worse by {moved.worse_by}" if moved.worse_by else "not forced"
             print(
-                f"\n{site}, {passages} passages -> {moved.after}: {moved.plan['passages']} planned for "
+                f"\n{site}, {PASSAGES} passages -> {moved.after}: {moved.plan['passages']} planned for "
                 f"{moved.plan['minutes']} min, ready after {moved.seconds / 60:.2f} min, {forced}, "
                 f"switch {1000 * moved.switch_seconds:.1f} ms\n{moved.report}"
             )
