@@ -19,6 +19,8 @@ from functions.reindex.handle import handle as handle_order
 HOLD_SECONDS: Final = 3600.0
 """How long a message stays with its worker; a start of the process gives back what a killed one held."""
 IDLE_SECONDS: Final = 1.0
+TIDY_SECONDS: Final = 3600.0
+"""How often it is looked whether a collection that was replaced may be freed."""
 _log = logging.getLogger("fichario.worker")
 
 
@@ -61,6 +63,7 @@ class Workers:
         self._bell = bell
         self._stopping = stopping
         self._unfit: set[str] = set()
+        self._tidies_at = 0.0
         self._threads = [threading.Thread(target=self._run, name=f"{topic}-{i}", daemon=True) for i in range(count)]
 
     def start(self) -> None:
@@ -85,7 +88,7 @@ class Workers:
                 continue
             if delivery is not None:
                 deliver(self._runtime, delivery)
-            elif queue.waiting(topic) or not self._fit_gates():
+            elif queue.waiting(topic) or not (self._fit_gates() or self._retire_due()):
                 self._wait(queue.next_due(topic))
 
     def _fit_gates(self) -> bool:
@@ -99,6 +102,20 @@ class Workers:
             self._unfit.add(due[0])
             _log.warning("a gate could not be fitted", extra={"error": str(error)})
         return True
+
+    def _retire_due(self) -> bool:
+        """Who works the orders frees the collections whose grace is over, as a schedule does in the cloud; answers
+        whether there was one.
+        """
+        now = self._runtime.clock.now()
+        if self._topic != self._runtime.settings.kb_topic_reindex or now < self._tidies_at:
+            return False
+        self._tidies_at = now + TIDY_SECONDS
+        try:
+            return bool(self._runtime.reindexing.retire_due())
+        except FicharioError as error:
+            _log.warning("nothing could be retired", extra={"error": str(error)})
+            return False
 
     def _wait(self, due: float | None) -> None:
         until = IDLE_SECONDS if due is None else min(IDLE_SECONDS, max(0.0, due - self._runtime.clock.now()))

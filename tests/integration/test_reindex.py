@@ -2,6 +2,7 @@
 each other, and a reader who looks at every boundary.
 """
 
+import threading
 from dataclasses import replace
 
 import pytest
@@ -12,6 +13,7 @@ from common.domain.objects import ObjectRef
 from common.domain.records import Decision
 from common.domain.reindex import Order
 from common.domain.search import Search
+from functions.local.workers import Workers
 from tests.integration.moving_machine import Moving
 from tests.integration.one_machine import BASE, Killed
 
@@ -562,6 +564,32 @@ def test_the_collection_that_a_question_was_asked_of_may_be_gone(machine):
             machine.reindexing.retire(BASE)
 
     assert ask(machine, happens, Search("doctres", threshold=None)).passages
+
+
+def test_a_machine_at_rest_frees_what_was_replaced_when_its_grace_is_over(machine):
+    machine.begin()
+    machine.settle()
+    blue = machine.record.live
+    machine.reindexing.switch(BASE)
+    machine.settle()
+    topic, bell, stopping = machine.runtime.settings.kb_topic_reindex, threading.Event(), threading.Event()
+
+    def at_rest():
+        crew = Workers(machine.runtime, topic, bell, stopping, count=1, fits=False)
+        assert not crew._retire_due()
+        return crew
+
+    at_rest()
+    assert blue in machine.runtime.index.collections(BASE)
+    machine.clock.advance(71 * 3600)
+    crew = at_rest()
+    machine.clock.advance(2 * 3600)
+    assert crew._retire_due()
+    assert not crew._retire_due()
+    assert machine.runtime.index.collections(BASE) == [machine.record.live]
+    assert machine.reindex.state == "retired"
+    events = Workers(machine.runtime, machine.runtime.settings.kb_topic_events, bell, stopping, count=1, fits=False)
+    assert not events._retire_due()
 
 
 def test_killed_is_no_error_of_ours():
