@@ -2,7 +2,7 @@
 Every message may come again, or be lost and said again; a kill anywhere ends as an undisturbed run does.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -219,7 +219,7 @@ class Migrating:
         self.send(Order("build", moved_on.base, reindex.id))
         return True
 
-    def _sweep(self, base: str, green: str, stored: Any) -> None:  # noqa: ANN401 - (object, generation) -> count
+    def _sweep(self, base: str, green: str, stored: Iterable[tuple[str, int]]) -> None:
         """Points of what was overtaken while it was brought over."""
         for name, generation in stored:
             known = self.catalog.object(ObjectRef(base, name))

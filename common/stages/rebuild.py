@@ -17,6 +17,7 @@ from common.domain.objects import ObjectChange, ObjectRef
 from common.domain.rebuilding import Brought, Outcome
 from common.domain.records import BaseRecord, Counts, Decision, DocumentRecord, Held, ObjectRecord
 from common.domain.reindex import Reindex
+from common.domain.space import Chunking
 from common.domain.usage import Spend, uncounted
 from common.ports import Catalog, Clock, VectorIndex
 from common.stages.embedding import without_vectors_in
@@ -130,17 +131,18 @@ class _Work:
         if len(points) != known.passages_in(live):
             raise _half_stored(known.passages_in(live), len(points))
         target = self.ports.spaces.target(self.ref.base, self.green)
+        space = self.ports.spaces.stored(self.ref.base, live).space
         rows = {row.source: row for row in self.ports.catalog.documents_of(self.ref, generation)}
         made: list[Draft] = []
         counted = []
         for source, stored in _by_source(points):
             if source not in rows:
                 raise Unavailable(f"the catalog lists no document {source} of {self.ref.key}; reconcile its base")
-            new, counts = self._cut(rows[source], stored, generation, target)
+            new, counts = self._cut(rows[source], stored, space.chunking, target)
             made += new
             counted.append(rows[source].also_within(live, self.green, counts))
-        dense = target.space.embedding.dimension > 0
-        known_vectors = _vectors(points, dense=dense) if self._same_model(live, target) else {}
+        dense, same = target.space.embedding.dimension > 0, space.embedding == target.space.embedding
+        known_vectors = _vectors(points, dense=dense) if same else {}
         refused = self._write(made, target, generation, known_vectors)
         counted = without_vectors_in(counted, self.green, refused)
         if len(counted) > 1:
@@ -150,15 +152,15 @@ class _Work:
         return Brought(self.green, generation, sums, tuple(counted) if len(counted) == 1 else ())
 
     def _cut(
-        self, record: DocumentRecord, stored: Sequence[Point], generation: int, target: Target
+        self, record: DocumentRecord, stored: Sequence[Point], before: Chunking, target: Target
     ) -> tuple[list[Draft], Counts]:
         passages = [passage_of_payload(point.payload) for point in stored]
         document = stored_document(record, passages)
-        before = self.ports.spaces.stored(self.ref.base, self.record.live or self.reindex.blue).space.chunking
         ends = target.embedder.token_ends
         cut = passages_for(document, passages, before, chunk_settings(target), ends)
         counts = coverage(document, cut, ends)
-        job = str(stored[0].payload["job_id"])
+        first = stored[0].payload
+        generation, job = int(str(first["generation"])), str(first["job_id"])
         made = drafts(document, cut, self.ref, generation, job, target.space.lexical.mode)
         return made, Counts(len(cut), counts.tokens_in_source, counts.tokens_embedded)
 
@@ -170,10 +172,6 @@ class _Work:
         # The verification flushes once for all, before it counts what is stored and has brought over again what is not.
         filling = Filling(*made_of, *leases, ports.step, ports.spend, words_first=first, flushes=False)
         return filling.write(made, target, known)
-
-    def _same_model(self, live: str, target: Target) -> bool:
-        stored = self.ports.spaces.stored(self.ref.base, live).space
-        return stored.embedding == target.space.embedding
 
     def _keep_lease(self, _done: int, _total: int) -> None:
         now = self.ports.clock.now()

@@ -9,7 +9,7 @@ from typing import Any, Final
 from common.domain.errors import Refused, Transient
 from common.domain.objects import ObjectRef
 from common.domain.records import BaseRecord, ObjectRecord
-from common.domain.reindex import Order, Reindex, moved, worse_by
+from common.domain.reindex import Command, Order, Reindex, moved, worse_by
 from common.domain.space import alias_name
 from common.ports import Catalog, Clock, VectorIndex
 from common.stages.adopting import Adopting
@@ -222,7 +222,7 @@ class Reindexing:
         self,
         base: str,
         reindex: Reindex,
-        command: Any,  # noqa: ANN401 - one of domain/reindex.py's
+        command: Command,
         change: Callable[[BaseRecord], BaseRecord],
     ) -> None:
         """One compare-and-set of state and collections; nothing where the command has had its effect already."""

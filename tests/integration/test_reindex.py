@@ -590,7 +590,3 @@ def test_a_machine_at_rest_frees_what_was_replaced_when_its_grace_is_over(machin
     assert machine.reindex.state == "retired"
     events = Workers(machine.runtime, machine.runtime.settings.kb_topic_events, bell, stopping, count=1, fits=False)
     assert not events._retire_due()
-
-
-def test_killed_is_no_error_of_ours():
-    assert not issubclass(Killed, Exception)
