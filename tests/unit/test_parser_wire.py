@@ -1,6 +1,7 @@
 """What a worker answers: everything comes back as it was, and nonsense is refused rather than read by halves."""
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -40,9 +41,32 @@ def test_documents_come_back_as_they_were(parsed: Parsed) -> None:
     assert decode(encode(parsed)) == parsed
 
 
-def test_blocks_whose_fields_do_not_match_are_refused() -> None:
-    blocks = (Block(0, 2), Block(3, 5))
-    told = json.loads(encode(Parsed((ParsedDocument("a.pdf", "A", "ab cd", blocks),))))
+def frame(told: object, texts: bytes) -> bytes:
+    written = json.dumps(told).encode()
+    return len(written).to_bytes(8, "big") + written + texts
+
+
+@pytest.fixture
+def told() -> dict[str, Any]:
+    answer = encode(Parsed((ParsedDocument("a.pdf", "A", "ab cd", (Block(0, 2), Block(3, 5))),)))
+    return json.loads(answer[8:-5])
+
+
+def test_blocks_whose_fields_do_not_match_are_refused(told) -> None:
+    assert decode(frame(told, b"ab cd")).documents[0].text == "ab cd"
     told["documents"][0]["blocks"][1].pop()
     with pytest.raises(ValueError, match="shorter"):
-        decode(json.dumps(told).encode())
+        decode(frame(told, b"ab cd"))
+
+
+@pytest.mark.parametrize("length", [-1, 6, 2**70, "5", 4.5, None])
+def test_a_text_that_does_not_stand_there_is_refused(told, length) -> None:
+    told["documents"][0]["text"] = length
+    with pytest.raises((ValueError, TypeError)):
+        decode(frame(told, b"ab cd"))
+
+
+@pytest.mark.parametrize("answer", [b"", b"short", (2**63).to_bytes(8, "big"), (9).to_bytes(8, "big") + b"{"])
+def test_an_answer_that_is_cut_off_is_refused(answer) -> None:
+    with pytest.raises(ValueError, match=r".*"):
+        decode(answer)

@@ -1,6 +1,7 @@
-"""Parsed documents and refusals as JSON bytes: what a worker process answers is data and never code."""
+"""Parsed documents and refusals as bytes: what a worker process answers is data and never code."""
 
 import json
+import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from itertools import starmap
@@ -17,34 +18,53 @@ _DROPPED = tuple(entry.name for entry in fields(Dropped))
 _DOCUMENT = tuple(entry.name for entry in fields(ParsedDocument))
 _row = attrgetter(*_BLOCK)
 _HEADINGS = _BLOCK.index("headings")
+_LENGTH = struct.Struct(">Q")
+_HEAD, _TAIL = b'{"documents":[', b"],"
 _TUPLES = frozenset({"keywords", "aliases", "tags", "warnings"})
 
 
 def encode(parsed: Parsed) -> bytearray:
-    """The documents as JSON; heading paths stand once each."""
+    """The length of what follows as JSON, heading paths once each, and behind it the texts of the documents: escaping
+    them and back would take as long as reading many a file.
+    """
     paths: dict[tuple[str, ...], int] = {}
-    documents = [_document_out(document, paths) for document in parsed.documents]
-    value = {"paths": list(paths), "warnings": list(parsed.warnings)}
     # Each document by itself: one emoji would make the text of all of them together take four times its bytes.
-    out = bytearray(b'{"documents":[')
-    for place, each in enumerate(documents):
-        out += b"," if place else b""
-        out += _bytes(each)
-    out += b"],"
-    out += _bytes(value)[1:]
+    texts = [_bytes(document.text) for document in parsed.documents]
+    documents = b",".join(
+        _json({**_document_out(document, paths), "text": len(text)})
+        for document, text in zip(parsed.documents, texts, strict=True)
+    )
+    value = _json({"paths": list(paths), "warnings": list(parsed.warnings)})
+    out = bytearray(_LENGTH.pack(len(documents) + len(value) + len(_HEAD) + len(_TAIL) - 1))
+    for part in (_HEAD, documents, _TAIL, value[1:], *texts):
+        out += part
     return out
 
 
-def _bytes(value: Any) -> bytes:  # noqa: ANN401 - any JSON value
-    return json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")
+def _json(value: Any) -> bytes:  # noqa: ANN401 - any JSON value
+    return _bytes(json.dumps(value, ensure_ascii=False))
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
 
 
 def decode(data: bytes | bytearray) -> Parsed:
     """The documents again. Raises ValueError, KeyError, TypeError or IndexError for anything `encode` did not write."""
-    value = json.loads(data.decode("utf-8", "surrogatepass"))
+    if len(data) < _LENGTH.size:
+        raise ValueError(len(data))
+    start = _LENGTH.size + _LENGTH.unpack_from(data)[0]
+    value = json.loads(data[_LENGTH.size : start].decode("utf-8", "surrogatepass"))
     paths = [tuple(map(str, path)) for path in value["paths"]]
-    documents = tuple(_document_in(entry, paths) for entry in value["documents"])
-    return Parsed(documents, tuple(map(str, value["warnings"])))
+    texts, documents = memoryview(data), []
+    for entry in value["documents"]:
+        end = start + entry["text"]
+        if not start <= end <= len(data):
+            raise ValueError(end)
+        entry["text"] = str(texts[start:end], "utf-8", "surrogatepass")
+        documents.append(_document_in(entry, paths))
+        start = end
+    return Parsed(tuple(documents), tuple(map(str, value["warnings"])))
 
 
 def encode_refusal(error: DocumentError) -> bytes:
@@ -60,7 +80,7 @@ def decode_refusal(data: bytes) -> DocumentError:
 
 
 def _document_out(document: ParsedDocument, paths: dict[tuple[str, ...], int]) -> dict[str, Any]:
-    out = {name: getattr(document, name) for name in _DOCUMENT}
+    out = {name: getattr(document, name) for name in _DOCUMENT if name != "text"}
     out["blocks"] = _columns(document.blocks, paths)
     out["links"] = [[getattr(link, name) for name in _LINK] for link in document.links]
     out["dropped"] = [[getattr(entry, name) for name in _DROPPED] for entry in document.dropped]
