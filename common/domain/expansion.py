@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from common.domain.lexical import Mode, QuestionTerm, fold, idf, prefix_and_typo_candidates, term_code, tokenise
 from common.domain.stopwords import STOP_WORDS
@@ -31,8 +31,7 @@ class Alternative:
     display: str
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(NamedTuple):
     """One term of a question in one base: its idf, how many passages hold it, and what else may stand for it (code to
     weight and display, every weight below the term's own).
     """

@@ -1,9 +1,12 @@
 """How candidates of the dense and the lexical look-up become one ranked list. Pure: every adapter hands over the same
-raw scores and so ranks alike.
+raw scores and so ranks alike. Equal scores are told apart by document and position.
 """
 
+import math
 from collections.abc import Sequence
-from typing import Final, Literal, NamedTuple, Protocol
+from typing import Final, Literal, NamedTuple
+
+from common.domain.index import Hit
 
 Mode = Literal["hybrid", "dense", "lexical"]
 Method = Literal["sum", "minmax", "rrf"]
@@ -25,23 +28,6 @@ LEAST_SPREAD: Final = 0.005
 MMR_RELEVANCE: Final = 0.7
 
 
-class Candidate(Protocol):
-    """A passage found by either look-up with both true scores. `dense` is None where no cosine exists; `dense_hit` is
-    False for a passage that only the lexical look-up listed; `order` is (document, ordinal) and breaks ties.
-    """
-
-    @property
-    def id(self) -> str: ...
-    @property
-    def dense(self) -> float | None: ...
-    @property
-    def lexical(self) -> float: ...
-    @property
-    def order(self) -> tuple[str, int]: ...
-    @property
-    def dense_hit(self) -> bool: ...
-
-
 # A tuple, not a dataclass: a hundred are made per question, and a frozen dataclass takes four times as long to make.
 class Fused(NamedTuple):
     """A candidate with its fused score; higher is better, comparable between bases under `sum`."""
@@ -50,7 +36,6 @@ class Fused(NamedTuple):
     score: float
     dense: float | None
     lexical: float
-    order: tuple[str, int]
 
 
 def above_median(cosine: float, med: float, sd: float, spreads: float) -> float:
@@ -59,7 +44,7 @@ def above_median(cosine: float, med: float, sd: float, spreads: float) -> float:
 
 
 def fuse(
-    candidates: Sequence[Candidate],
+    candidates: Sequence[Hit],
     question_idf_sum: float,
     med: float,
     sd: float,
@@ -78,20 +63,20 @@ def fuse(
     else:
         scores = _sums(kept, question_idf_sum, med, sd, mode)
     # Tuples that compare by themselves sort three times as fast as by a key that makes them.
-    ranked = sorted([(-score, c.order, c.id, score, c) for c, score in zip(kept, scores, strict=True)])
+    ranked = sorted([(-score, c.document_id, c.ordinal, c.id, c) for c, score in zip(kept, scores, strict=True)])
     make = tuple.__new__
-    return [make(Fused, (identity, score, c.dense, c.lexical, order)) for _, order, identity, score, c in ranked]
+    return [make(Fused, (identity, -low, c.dense, c.lexical)) for low, _, _, identity, c in ranked]
 
 
-def _eligible(candidates: Sequence[Candidate], mode: Mode) -> list[Candidate]:
+def _eligible(candidates: Sequence[Hit], mode: Mode) -> list[Hit]:
     if mode == "dense":
         return [candidate for candidate in candidates if candidate.dense is not None]
-    floor = LEXICAL_FLOOR * max((candidate.lexical for candidate in candidates), default=0.0)
+    floor = LEXICAL_FLOOR * max([candidate.lexical for candidate in candidates], default=0.0)
+    listed = mode == "hybrid"
     return [
-        candidate
-        for candidate in candidates
-        if (mode == "hybrid" and candidate.dense_hit and candidate.dense is not None)
-        or (candidate.lexical > 0 and candidate.lexical >= floor)
+        c
+        for c in candidates
+        if (listed and c.dense_rank is not None and c.dense is not None) or (c.lexical > 0 and c.lexical >= floor)
     ]
 
 
@@ -101,7 +86,7 @@ def _weights(mode: Mode, dense: float) -> tuple[float, float]:
     return (1.0, 0.0) if mode == "dense" else (0.0, 1.0)
 
 
-def absolute(hit: Candidate | Fused, question_idf_sum: float, med: float, sd: float, mode: Mode) -> float:
+def absolute(hit: Hit | Fused, question_idf_sum: float, med: float, sd: float, mode: Mode) -> float:
     """The sum of absolute terms: no other candidate's score goes into it, so that it compares between bases."""
     dense_weight, lexical_weight = _weights(mode, DENSE_WEIGHT)
     dense = 0.0 if hit.dense is None else above_median(hit.dense, med, sd, DENSE_SPREADS)
@@ -109,18 +94,19 @@ def absolute(hit: Candidate | Fused, question_idf_sum: float, med: float, sd: fl
     return dense_weight * dense + lexical_weight * lexical
 
 
-def _sums(candidates: Sequence[Candidate], question_idf_sum: float, med: float, sd: float, mode: Mode) -> list[float]:
+def _sums(candidates: Sequence[Hit], question_idf_sum: float, med: float, sd: float, mode: Mode) -> list[float]:
     """`absolute` of every candidate, to the last bit, with what they share worked out once."""
     dense_weight, lexical_weight = _weights(mode, DENSE_WEIGHT)
     spread, most = DENSE_SPREADS * max(sd, LEAST_SPREAD), LEXICAL_SHARE * question_idf_sum
+    if most <= 0:
+        most = math.inf
     return [
-        dense_weight * (0.0 if c.dense is None else (c.dense - med) / spread)
-        + lexical_weight * (c.lexical / most if most > 0 else 0.0)
+        dense_weight * (0.0 if c.dense is None else (c.dense - med) / spread) + lexical_weight * (c.lexical / most)
         for c in candidates
     ]
 
 
-def _min_max(candidates: Sequence[Candidate], med: float, mode: Mode) -> list[float]:
+def _min_max(candidates: Sequence[Hit], med: float, mode: Mode) -> list[float]:
     """Both scores scaled by their own best, from a floor that does not depend on the pool: the median, and 0."""
     dense_weight, lexical_weight = _weights(mode, MINMAX_DENSE_WEIGHT)
     rises = [max(0.0, c.dense - med) if c.dense is not None else 0.0 for c in candidates]
@@ -132,15 +118,15 @@ def _min_max(candidates: Sequence[Candidate], med: float, mode: Mode) -> list[fl
     ]
 
 
-def _reciprocal_ranks(candidates: Sequence[Candidate], mode: Mode) -> list[float]:
+def _reciprocal_ranks(candidates: Sequence[Hit], mode: Mode) -> list[float]:
     scores = dict.fromkeys((c.id for c in candidates), 0.0)
-    lists: list[list[tuple[float, tuple[str, int], str]]] = []
+    lists: list[list[tuple[float, str, int, str]]] = []
     if mode != "lexical":
-        lists.append([(-c.dense, c.order, c.id) for c in candidates if c.dense is not None])
+        lists.append([(-c.dense, c.document_id, c.ordinal, c.id) for c in candidates if c.dense is not None])
     if mode != "dense":
-        lists.append([(-c.lexical, c.order, c.id) for c in candidates if c.lexical > 0])
+        lists.append([(-c.lexical, c.document_id, c.ordinal, c.id) for c in candidates if c.lexical > 0])
     for ranked in lists:
-        for rank, (_, _, identity) in enumerate(sorted(ranked), start=1):
+        for rank, (*_, identity) in enumerate(sorted(ranked), start=1):
             scores[identity] += 1 / (RRF_K + rank)
     return [scores[c.id] for c in candidates]
 

@@ -63,16 +63,6 @@ class Hit(NamedTuple):
     dense_rank: int | None = None
     lexical_rank: int | None = None
 
-    @property
-    def order(self) -> tuple[str, int]:
-        """What breaks ties."""
-        return self.document_id, self.ordinal
-
-    @property
-    def dense_hit(self) -> bool:
-        """Whether the look-up by vector listed it."""
-        return self.dense_rank is not None
-
 
 @dataclass(frozen=True, slots=True)
 class Found:

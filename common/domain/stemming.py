@@ -2,7 +2,7 @@
 language is ever guessed, and the tables live here because a library's new release would change terms that are stored.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -82,7 +82,16 @@ _ENDINGS: Final = _table(
     ("eira eiro", "eir", 1),
 )
 
-_STEPS: Final = tuple((table, max(map(len, table))) for table in (_ADVERBS, _NUMBER, _ENCLITICS, _ENDINGS))
+
+def _sizes(table: _Endings) -> Mapping[str, tuple[int, ...]]:
+    """The lengths of a table's endings by their last letter, the longest first."""
+    found: dict[str, set[int]] = {}
+    for ending in table:
+        found.setdefault(ending[-1], set()).add(len(ending))
+    return {letter: tuple(sorted(sizes, reverse=True)) for letter, sizes in found.items()}
+
+
+_STEPS: Final = tuple((table, _sizes(table)) for table in (_ADVERBS, _NUMBER, _ENCLITICS, _ENDINGS))
 
 # Words of their own that the tables would drive into another word's stem, or out of their own family's.
 _EXCEPTIONS: Final[Mapping[str, str]] = {
@@ -102,10 +111,10 @@ def stem(word: str) -> str:
     """The stem of one folded word; never empty and never longer than the word."""
     if len(word) < MIN_LENGTH or not (word.isascii() and word.isalpha()):
         return word
-    for table, longest in _STEPS:
+    for table, sizes in _STEPS:
         if word in _EXCEPTIONS:
             return _EXCEPTIONS[word]
-        word = _without_ending(word, table, longest)
+        word = _without_ending(word, table, sizes.get(word[-1], ()))
     word = word[:3] + word[3:].rstrip(_VOWELS)
     if len(word) >= MIN_LENGTH and word[-1] == "y" and word[-2] not in _VOWELS:
         # company meets compañía, and query stays apart from the Portuguese "quer".
@@ -113,11 +122,11 @@ def stem(word: str) -> str:
     return word
 
 
-def _without_ending(word: str, table: _Endings, longest: int) -> str:
+def _without_ending(word: str, table: _Endings, sizes: Sequence[int]) -> str:
     """The word with its longest ending of the table replaced, or the word itself. What stays must hold a vowel."""
-    for size in range(min(longest, len(word) - 1), 0, -1):
+    for size in sizes:
         rule = table.get(word[-size:])
-        if rule is None:
+        if rule is None or size == len(word):
             continue
         kept, (replacement, least) = word[:-size], rule
         if len(kept) >= least and (replacement or any(letter in "aeiouy" for letter in kept)):

@@ -55,7 +55,8 @@ def test_a_list_is_scored_as_each_of_its_hits_alone_to_the_last_bit(pool, idf_su
     alone = {each.id: absolute(each, idf_sum, med, sd, mode) for each in pool}
     ranked = fuse(pool, idf_sum, med, sd, mode=mode)
     assert [hit.score for hit in ranked] == [alone[hit.id] for hit in ranked]
-    assert ranked == sorted(ranked, key=lambda hit: (-hit.score, hit.order, hit.id))
+    order = {each.id: (each.document_id, each.ordinal) for each in pool}
+    assert ranked == sorted(ranked, key=lambda hit: (-hit.score, order[hit.id], hit.id))
     assert all(isinstance(hit, Fused) and absolute(hit, idf_sum, med, sd, mode) == hit.score for hit in ranked)
 
 

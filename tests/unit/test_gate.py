@@ -12,7 +12,7 @@ FITTED = Gate(med=0.8, sd=0.02, cut=1.12, fitted=True, passages=100)
 
 
 def hit(identity, dense):
-    return Fused(identity, 0.0, dense, 0.0, (identity, 0))
+    return Fused(identity, 0.0, dense, 0.0)
 
 
 def test_value_is_spreads_plus_coverage():
