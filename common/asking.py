@@ -5,13 +5,13 @@ Chooses nothing of the place itself, and imports nothing that a question does no
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from common.adapters.process_cache import ProcessCache
 from common.domain.budget import EstimatedTokens, TokenCounter
 from common.domain.errors import Misconfigured
-from common.domain.foreign import sentence
 from common.domain.gate import COVERAGE_CUT
 from common.domain.lexical import LEXICAL_VERSION
 from common.domain.records import BaseRecord, Gate
@@ -23,25 +23,25 @@ from common.models import gate_constants
 from common.ports import AnswerCache, Catalog, Clock, Reranker, VectorIndex
 from common.release import RELEASE
 from common.settings import Settings
-from common.stages.addressing import Addressing
 from common.stages.answers import Answers
-from common.stages.around import Surroundings
 from common.stages.caching import EpochMemory, Epochs
 from common.stages.candidates import Candidates
 from common.stages.contents import Library
-from common.stages.context import Contexts
 from common.stages.keeping import Keeping
-from common.stages.listing import Listing
 from common.stages.metering import Meter
 from common.stages.neighbourhood import Neighbourhood
 from common.stages.patience import Patience, Within, at_once
-from common.stages.pinned import PinnedDocuments
-from common.stages.reading import Reading
 from common.stages.rerank import Reordering
 from common.stages.search import Searcher
-from common.stages.several import SeveralBases
 from common.stages.spaces import Spaces
 from common.stages.vectors import QuestionVectors
+
+if TYPE_CHECKING:
+    from common.stages.addressing import Addressing
+    from common.stages.context import Contexts
+    from common.stages.listing import Listing
+    from common.stages.reading import Reading
+    from common.stages.several import SeveralBases
 
 MEGABYTE: Final = 2**20
 ANY_BASE: Final = "readyz"
@@ -50,9 +50,11 @@ _log = logging.getLogger("fichario.cache")
 _told: Final[set[str]] = set()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Asking:
-    """What is needed to answer questions: no bucket, no parser, nothing that writes."""
+    """What is needed to answer questions: no bucket, no parser, nothing that writes. `place` is where the bases' files
+    lie. What a first question does not need is made, and imported, when it is first asked for.
+    """
 
     settings: Settings
     clock: Clock
@@ -60,11 +62,9 @@ class Asking:
     index: VectorIndex
     spaces: Spaces
     answers: Answers
-    several: SeveralBases
-    contexts: Contexts
+    library: Library
+    place: str
     token_counter: TokenCounter
-    listing: Listing
-    reading: Reading
     meter: Meter
     keeping: Keeping
     prices: Prices
@@ -73,6 +73,45 @@ class Asking:
     searcher: Callable[[Catalog], Searcher]
     """Answers questions over another view of the catalog, past all caches of answers."""
     close: Callable[[], None]
+
+    @cached_property
+    def several(self) -> "SeveralBases":
+        """Answers over several bases."""
+        from common.stages.several import SeveralBases  # noqa: PLC0415 - see above
+
+        return SeveralBases(self.answers)
+
+    @cached_property
+    def contexts(self) -> "Contexts":
+        """Answers as text for a model."""
+        from common.stages.around import Surroundings  # noqa: PLC0415 - see above
+        from common.stages.context import Contexts  # noqa: PLC0415 - see above
+        from common.stages.pinned import PinnedDocuments  # noqa: PLC0415 - see above
+
+        pinned = PinnedDocuments(self.catalog, self.index, self.answers.searcher.candidates)
+        around, card = Surroundings(self.index), self.reading.card
+        return Contexts(self.answers, self.several, pinned, around, card, self.answers.within)
+
+    @cached_property
+    def listing(self) -> "Listing":
+        """What bases hold, as rows."""
+        from common.stages.listing import Listing  # noqa: PLC0415 - see above
+
+        return Listing(self.catalog, self._addressing, self.library, self.answers.searcher.view, self.prices)
+
+    @cached_property
+    def reading(self) -> "Reading":
+        """Cards, contents and pages."""
+        from common.stages.reading import Reading  # noqa: PLC0415 - see above
+
+        view, count = self.answers.searcher.view, self.token_counter.count
+        return Reading(self.catalog, self.index, self._addressing, self.library, view, self.place, count)
+
+    @cached_property
+    def _addressing(self) -> "Addressing":
+        from common.stages.addressing import Addressing  # noqa: PLC0415 - see above
+
+        return Addressing(self.catalog, self.index)
 
 
 def asking(
@@ -107,16 +146,11 @@ def asking(
     vectors = QuestionVectors(vector_cache, spaces, patience, meter.count)
     searcher = Searcher(catalog, index, spaces, Candidates(catalog, index, EpochMemory()), vectors)
     epochs = Epochs(catalog, clock, settings.kb_epoch_ttl)
-    addressing, library = Addressing(catalog, index), Library(catalog)
-    counter = token_counter(settings)
-    bucket = _bucket_path(settings)
-    reading = Reading(catalog, index, addressing, library, searcher.view, bucket, counter.count)
-    reordering, neighbourhood = Reordering(_reranker(settings), meter.count), Neighbourhood(reading.related, within)
+    library = Library(catalog)
+    reordering, neighbourhood = Reordering(_reranker(settings), meter.count), Neighbourhood(library.related, within)
     deadline = settings.kb_deadline_seconds
     answers = Answers(searcher, epochs, cache, reordering, deadline, within, neighbourhood, keeping.asked)
-    several = SeveralBases(answers)
     upkeep = QuestionVectors(vector_cache, spaces, patience, lambda base, _, spent: meter.count(base, "upkeep", spent))
-    pinned, surroundings = PinnedDocuments(catalog, index, searcher.candidates), Surroundings(index)
     return Asking(
         settings=settings,
         clock=clock,
@@ -124,11 +158,9 @@ def asking(
         index=index,
         spaces=spaces,
         answers=answers,
-        several=several,
-        contexts=Contexts(answers, several, pinned, surroundings, reading.card, within),
-        token_counter=counter,
-        listing=Listing(catalog, addressing, library, searcher.view, prices),
-        reading=reading,
+        library=library,
+        place=_bucket_path(settings),
+        token_counter=token_counter(settings),
         meter=meter,
         keeping=keeping,
         prices=prices,
@@ -192,7 +224,7 @@ def _foreign(bases: Sequence[BaseRecord], index: VectorIndex) -> list[str]:
         foreign = index.foreign.of(base) if base not in _told else None
         if foreign is not None:
             _told.add(base)
-            logging.getLogger("fichario.start").warning("foreign collection", extra={"reason": sentence(base, foreign)})
+            logging.getLogger("fichario.start").warning("foreign collection", extra={"reason": foreign.sentence(base)})
     return found
 
 

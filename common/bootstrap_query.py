@@ -7,6 +7,7 @@ import logging
 import os
 import threading
 from functools import lru_cache
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,8 +15,9 @@ from common import logs
 from common.adapters.system_clock import SystemClock
 from common.asking import Asking, asking, authenticate, found_wrong
 from common.domain.errors import DataFolderError, FicharioError, Misconfigured
+from common.domain.providers import FOLDERS
 from common.domain.space import alias_name
-from common.loading import Models, check_provider
+from common.loading import Models, check_provider, share_arenas
 from common.ports import Embedder, VectorIndex
 from common.settings import Settings, read_settings
 from common.stages.patience import Patience
@@ -34,14 +36,18 @@ def start_process() -> None:
     """What the query function does when its process starts: look at its settings, and have the model loaded before the
     first request asks for it. Raises Misconfigured with every problem, so that a wrong configuration takes no request.
     """
+    share_arenas()
     settings, clock = process_settings(), SystemClock()
     problems = found_wrong(
         lambda: authenticate(settings, clock), lambda: check_provider(settings.provider, settings.model)
     )
     if problems:
         raise Misconfigured("\n".join(problems))
-    # Not here: functions-framework imports first and then forks the process that serves. Locks that are held, threads
-    # and connections of gRPC do not survive that, and every request would wait for them.
+    # What models run on is imported here: a process that was just forked takes twice as long for it, beside its first
+    # request. More is not: functions-framework imports first and then forks the process that serves. Locks that are
+    # held, threads and connections of gRPC do not survive that, and every request would wait for them.
+    if settings.provider.name == FOLDERS:
+        import_module("common.adapters.onnx_embedder")
     os.register_at_fork(after_in_child=_begin_to_load)
 
 

@@ -2,17 +2,18 @@
 
 import json
 import logging
+import os
 import re
 import time
-import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
-from werkzeug.exceptions import HTTPException, MethodNotAllowed, NotFound
+from werkzeug.exceptions import HTTPException, MethodNotAllowed, NotFound, RequestEntityTooLarge
 from werkzeug.routing import Map, PathConverter, RequestRedirect, Rule
 from werkzeug.wrappers import Request, Response
+from werkzeug.wsgi import get_input_stream
 
 from common.domain.errors import DocumentError, Misconfigured, Refused, Transient
 from common.domain.objects import check_base
@@ -106,13 +107,13 @@ class Router:
 
     def __call__(self, request: Request) -> Response:
         started = time.perf_counter()
-        request_id = request.headers.get("X-Request-Id", "")[:100] or uuid.uuid4().hex
+        request_id = request.headers.get("X-Request-Id", "")[:100] or os.urandom(16).hex()
         traced = TRACE.set(trace_of(request.headers.get("traceparent", "")))
         try:
             response = self._public(request) or self._serve(request)
         except Exception as error:  # noqa: BLE001 - the edge: every error becomes a problem and is logged
             response = problem_of(error, request_id)
-        response.headers["X-Request-Id"] = request_id if request_id.isprintable() else uuid.uuid4().hex
+        response.headers["X-Request-Id"] = request_id if request_id.isprintable() else os.urandom(16).hex()
         took_ms = round((time.perf_counter() - started) * 1000, 2)
         log_event(
             "answered", method=request.method, status=response.status_code, took_ms=took_ms, request_id=request_id
@@ -140,10 +141,10 @@ class Router:
         return route.endpoint(Call(request, identity, path))
 
     def _find(self, request: Request) -> tuple[Route, Mapping[str, Any]]:
-        return self._matched(request.host or "localhost", request.path, request.method)
+        return self._matched(request.path, request.method)
 
-    def _match(self, host: str, path_info: str, method: str) -> tuple[Route, Mapping[str, Any]]:
-        endpoint, path = self._map.bind(host, path_info=path_info).match(method=method)
+    def _match(self, path_info: str, method: str) -> tuple[Route, Mapping[str, Any]]:
+        endpoint, path = self._map.bind("", path_info=path_info).match(method=method)
         return self._routes[int(endpoint)], path
 
 
@@ -166,12 +167,17 @@ def json_bytes(request: Request, most: int = MAX_JSON) -> bytes:
     # Parsing what it says takes longer than reading most bodies.
     if request.headers.get("Content-Type") != _JSON and request.mimetype != _JSON:
         raise Refused(415, "NOT_JSON", "Send the body as application/json.")
-    if (request.content_length or 0) > most:
-        raise Refused(413, "TOO_LARGE", f"A JSON body has at most {most:,} bytes here.")
-    data = request.stream.read(most + 1)
+    try:
+        data = get_input_stream(request.environ, max_content_length=most + 1).read(most + 1)
+    except RequestEntityTooLarge as error:
+        raise _too_large(most) from error
     if len(data) > most:
-        raise Refused(413, "TOO_LARGE", f"A JSON body has at most {most:,} bytes here.")
+        raise _too_large(most)
     return data
+
+
+def _too_large(most: int) -> Refused:
+    return Refused(413, "TOO_LARGE", f"A JSON body has at most {most:,} bytes here.")
 
 
 def json_body(request: Request) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from common.domain.documents import Parsed
 from common.domain.errors import Misconfigured, ModelMissing
@@ -16,6 +16,9 @@ from common.ports import Embedder
 
 if TYPE_CHECKING:
     from common.adapters.sandbox_parser import SandboxParser
+
+_ARENA_MAX: Final = -8
+"""Of `mallopt`, from malloc.h."""
 
 
 @dataclass(slots=True)
@@ -121,6 +124,15 @@ def check_provider(provider: Provider, model: str) -> None:
     asked = provider.asked_for(provider.name)
     if asked is not None and provider.name != FOLDERS:
         open_embedder(asked, model)
+
+
+def share_arenas() -> None:
+    """Have all threads share two of the C library's arenas, where it has any (glibc): each holds on to what was freed
+    in it. To be called before there are threads.
+    """
+    tune = getattr(ctypes.CDLL(None), "mallopt", None)
+    if tune is not None:
+        tune(_ARENA_MAX, 2)
 
 
 def _give_back() -> None:

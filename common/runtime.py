@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from common.adapters.signed_puts import SignedPuts
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Runtime(Asking):
     """Everything the functions use. `bucket` is the name that events must carry."""
 
@@ -46,7 +46,7 @@ class Runtime(Asking):
     bucket: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LocalRuntime(Runtime):
     """One machine, which is its own broker and watches its own bucket."""
 

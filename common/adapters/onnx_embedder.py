@@ -3,18 +3,17 @@
 Its vectors are those of `FastembedEmbedder`, bit for bit.
 """
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
-from threading import Thread
 
 import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
 from onnxruntime.capi import onnxruntime_pybind11_state as engine
 
-from common.domain.errors import ModelFilesDiffer, ModelMissing, Unavailable
-from common.models import Pooling, verify
+from common.domain.errors import Unavailable
+from common.models import Manifest, Pooling, verify
 from common.tokens import Batch, ModelTokens
 
 _ENGINE_FAULTS = (engine.EPFail, engine.Fail, engine.InvalidArgument, engine.RuntimeException)
@@ -31,11 +30,7 @@ class OnnxEmbedder:
 
     def __init__(self, folder: Path, threads: int = 1, *, full_check: bool = True) -> None:
         self._manifest = verify(folder, full=False)
-        with _verifying(folder, full_check):
-            self._tokens = ModelTokens(folder, self._manifest)
-            self._session = onnxruntime.InferenceSession(
-                str(folder / self._manifest.model_file), _options(threads), providers=["CPUExecutionProvider"]
-            )
+        self._tokens, self._session = _opened(folder, self._manifest, threads, full_check)
         self._inputs = frozenset(node.name for node in self._session.get_inputs())
         self.space = self._manifest.space
         self.window = self._tokens.window
@@ -69,30 +64,29 @@ class OnnxEmbedder:
             return _unit(_pool(output, batch.mask, self._manifest.pooling))
 
 
-@contextmanager
-def _verifying(folder: Path, full: bool) -> Iterator[None]:  # noqa: FBT001
-    """Compares the files' hashes while they are loaded: neither needs the interpreter. Raises what is wrong with the
-    files rather than what loading them led to.
+def _opened(
+    folder: Path,
+    manifest: Manifest,
+    threads: int,
+    full: bool,  # noqa: FBT001
+) -> tuple[ModelTokens, onnxruntime.InferenceSession]:
+    """Tokenizer and session, read beside each other and beside the comparison of the files' hashes. Raises what is
+    wrong with the files rather than what loading them led to.
     """
-    if not full:
-        yield
-        return
-    found: list[ModelMissing | ModelFilesDiffer] = []
 
-    def compare() -> None:
+    def session() -> onnxruntime.InferenceSession:
+        model = str(folder / manifest.model_file)
+        return onnxruntime.InferenceSession(model, _options(threads), providers=["CPUExecutionProvider"])
+
+    with ThreadPoolExecutor(2, "loading-model") as beside:
+        # First the one that lets go of the interpreter: the tokenizer holds it until it is read.
+        opened, compared = beside.submit(session), beside.submit(verify, folder, full=full)
         try:
-            verify(folder)
-        except (ModelMissing, ModelFilesDiffer) as error:
-            found.append(error)
-
-    thread = Thread(target=compare, name="verifying")
-    thread.start()
-    try:
-        yield
-    finally:
-        thread.join()
-        if found:
-            raise found[0]
+            tokens = ModelTokens(folder, manifest)
+            wait([opened])
+        finally:
+            compared.result()
+        return tokens, opened.result()
 
 
 def _options(threads: int) -> onnxruntime.SessionOptions:

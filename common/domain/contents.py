@@ -14,6 +14,8 @@ from common.domain.documents import JsonValue
 from common.domain.records import DocumentRecord
 
 COMMIT_SHOWN: Final = 12
+CARD_TOKENS: Final = 900
+"""What a card takes where nobody says how long it may be."""
 _BREAKING: Final = frozenset({"Cc", "Zl", "Zp"})
 
 

@@ -34,6 +34,13 @@ class Foreign:
     points: int
     dimension: int
 
+    def sentence(self, base: str) -> str:
+        """What to say of a base that is not ours yet, with the command that makes it ours."""
+        return (
+            f"Base {base} is not ours yet: {self.name} is a collection of an unknown model ({self.points} points). "
+            f"Adopt it with `fichario reindex start --base {base}`."
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class ForeignPoint:
@@ -186,11 +193,3 @@ def _is_plain(value: object) -> bool:
     except (TypeError, ValueError):
         return False
     return size <= _LONGEST and all(isinstance(each, _SCALARS) for each in values)
-
-
-def sentence(base: str, foreign: Foreign) -> str:
-    """What to say of a base that is not ours yet, with the command that makes it ours."""
-    return (
-        f"Base {base} is not ours yet: {foreign.name} is a collection of an unknown model ({foreign.points} points). "
-        f"Adopt it with `fichario reindex start --base {base}`."
-    )

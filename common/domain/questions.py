@@ -3,11 +3,10 @@ models, and the set that its owner stores with their sources. Pure.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from common.domain.objects import digest
-from common.domain.redaction import redact
 
 Origin = Literal["asked", "set"]
 Keep = Literal["off", "hashed", "text"]
@@ -43,8 +42,14 @@ def question_digest(text: str) -> str:
 
 def asked_question(text: str, at: float, *, answered: bool, words: bool) -> KeptQuestion:
     """A question that was asked just now; with `words` they are kept too, secrets of known forms masked."""
-    kept = redact(text)[0] if words and len(text) <= MAX_CHARACTERS else ""
+    kept = _masked(text) if words and len(text) <= MAX_CHARACTERS else ""
     return KeptQuestion(kept, question_digest(text), None, "asked", answered, 1, at)
+
+
+def _masked(text: str) -> str:
+    from common.domain.redaction import redact  # noqa: PLC0415 - its patterns take 3 ms, and few keep any words
+
+    return redact(text)[0]
 
 
 def set_question(text: str, source: str | None, at: float) -> KeptQuestion:
@@ -54,7 +59,16 @@ def set_question(text: str, source: str | None, at: float) -> KeptQuestion:
 
 def together(one: KeptQuestion, other: KeptQuestion) -> KeptQuestion:
     """Two that are equal as one: counts add up, all else is the newer one's, in whatever order they come."""
-    return replace(max(one, other, key=_age), count=one.count + other.count)
+    newer = one if _age(one) > _age(other) else other
+    return KeptQuestion(
+        newer.text,
+        newer.digest,
+        newer.source,
+        newer.origin,
+        newer.answered,
+        one.count + other.count,
+        newer.asked_at,
+    )
 
 
 def merged(*batches: Iterable[KeptQuestion]) -> list[KeptQuestion]:

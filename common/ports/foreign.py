@@ -1,9 +1,10 @@
 """The port of collections that are not ours and stand where readers from outside look for a base."""
 
 from collections.abc import Iterator, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from common.domain.foreign import Foreign, ForeignPoint, PointKey
+if TYPE_CHECKING:
+    from common.domain.foreign import Foreign, ForeignPoint, PointKey
 
 
 class ForeignCollections(Protocol):
@@ -14,15 +15,15 @@ class ForeignCollections(Protocol):
     def bases(self) -> Sequence[str]:
         """The bases under whose alias name a foreign collection is found, sorted."""
 
-    def of(self, base: str) -> Foreign | None:
+    def of(self, base: str) -> "Foreign | None":
         """What stands under the base's alias name and is not ours: a plain collection of that name, or one that an
         alias of that name points to.
         """
 
-    def points(self, base: str) -> Iterator[ForeignPoint]:
+    def points(self, base: str) -> Iterator["ForeignPoint"]:
         """All its points without their vectors, page by page. Raises Unavailable when there is no such collection."""
 
-    def read(self, base: str, ids: Sequence[PointKey]) -> Sequence[ForeignPoint]:
+    def read(self, base: str, ids: Sequence["PointKey"]) -> Sequence["ForeignPoint"]:
         """Those of the points that exist, in the order of `ids`."""
 
     def keep(self, base: str) -> None:

@@ -46,9 +46,7 @@ class Answers:
         key = ("answer", base, collection, epoch, search.key)
         known: Answer | None = self.cache.get(key)
         if known is not None:
-            found = replace(
-                known, cache="hit", embedded=False, rerank_tokens=None, timings_ms=_only_epoch(read, started)
-            )
+            found = known.again(_only_epoch(read, started))
             return replace(found, warnings=(*found.warnings, _remembered(age))) if age else found
         until = time.monotonic() + self.deadline
         answer, shared = self.flights.do(

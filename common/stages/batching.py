@@ -4,6 +4,7 @@ waits for a write. A process that is killed loses what it gathered in those seco
 
 import logging
 import threading
+from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Final, Generic, TypeVar
 
@@ -17,7 +18,8 @@ T = TypeVar("T")
 
 class Batching(Generic[T]):
     """Safe between threads. What could not be written is kept for the next time. `write` stores what was gathered for a
-    base, and `join` makes one of two gatherings, in whatever order they were made; `what` names them in the log.
+    base, and `join` makes one of two gatherings, in whatever order they were made, and may do so in the first of them;
+    `what` names them in the log.
     """
 
     def __init__(
@@ -35,15 +37,18 @@ class Batching(Generic[T]):
         self._again = again
         self._lock = threading.Lock()
         self._writing = threading.Lock()
+        self._added: deque[tuple[str, Callable[[], T]]] = deque()
         self._pending: dict[str, T] = {}
         self._timer: threading.Timer | None = None
         self._closed = False
 
-    def add(self, base: str, more: T) -> None:
-        """Gather it, to be written within a few seconds."""
-        with self._lock:
-            self._keep(base, more)
-            self._wind(self._seconds)
+    def add(self, base: str, more: Callable[[], T]) -> None:
+        """Gather it, to be written within a few seconds; it is made then, as who answers a question has no time."""
+        self._added.append((base, more))
+        # Whoever writes lets go of the timer before it looks at what was added: one of the two sees the other.
+        if self._timer is None:
+            with self._lock:
+                self._wind(self._seconds)
 
     def flush(self) -> None:
         """Write all that was gathered. Raises what the catalog raises, with everything unwritten kept."""
@@ -62,6 +67,7 @@ class Batching(Generic[T]):
         """Let go of what was gathered for the base and have the catalog `forget` it, between two writes."""
         with self._writing:
             with self._lock:
+                self._gather()
                 self._pending.pop(base, None)
             forget(base)
 
@@ -73,11 +79,17 @@ class Batching(Generic[T]):
 
     def _taken(self) -> dict[str, T]:
         with self._lock:
-            pending, self._pending = self._pending, {}
             if self._timer is not None:
                 self._timer.cancel()
             self._timer = None
+            self._gather()
+            pending, self._pending = self._pending, {}
         return pending
+
+    def _gather(self) -> None:
+        while self._added:
+            base, more = self._added.popleft()
+            self._keep(base, more())
 
     def _keep_again(self, unwritten: Mapping[str, T]) -> None:
         with self._lock:

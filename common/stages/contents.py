@@ -11,6 +11,7 @@ from common.domain.documents import Link, LinkKind
 from common.domain.links import Graph, resolve
 from common.domain.records import DocumentRecord
 from common.domain.related import Neighbour, Trait, groups_of, nearest, neighbours
+from common.domain.search import Related
 from common.ports import Catalog
 from common.stages.caching import SingleFlight
 
@@ -101,6 +102,12 @@ class Library:
                 self._shelf.move_to_end(base)
                 return known[1]
         return self._flights.do((base, epoch), lambda: self._read(base, epoch))[0]
+
+    def related(self, base: str, hits: Sequence[str], epoch: int) -> tuple[Related, ...]:
+        """At most six documents near those of an answer (their sources, best first), as of its epoch or a later one."""
+        contents = self.at(base, epoch)
+        near = contents.related(list(dict.fromkeys(hits)))
+        return tuple(Related(base, source, title, reason) for source, title, reason in near)
 
     def _read(self, base: str, epoch: int) -> Contents:
         # The catalog lists all documents as of one moment; the epoch behind it tells whether that was this epoch's.

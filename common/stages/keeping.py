@@ -2,7 +2,7 @@
 later, with its words only where the operator consents (KB_KEEP_QUESTIONS).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from common.domain.questions import (
@@ -22,7 +22,7 @@ from common.stages.batching import AGAIN_SECONDS, FLUSH_SECONDS, Batching
 
 _MOST_IN_MEMORY: Final = 2 * LIMITS["asked"]
 
-_Gathered = Mapping[str, KeptQuestion]
+_Gathered = dict[str, KeptQuestion]
 
 
 class Keeping:
@@ -47,9 +47,13 @@ class Keeping:
         """
         if self.kept == "off" or search.measuring or (answer.degraded and not answer.match):
             return
-        words = self.kept == "text"
-        question = asked_question(search.query, self._clock.now(), answered=answer.match, words=words)
-        self._batch.add(base, {question.digest: question})
+        text, now, answered = search.query, self._clock.now(), answer.match
+
+        def noted() -> _Gathered:
+            question = asked_question(text, now, answered=answered, words=self.kept == "text")
+            return {question.digest: question}
+
+        self._batch.add(base, noted)
 
     def questions(self, base: str) -> Sequence[KeptQuestion]:
         """All that are kept, by every process until its last write and by this one until now."""
@@ -86,8 +90,7 @@ class Keeping:
 
 
 def _joined(one: _Gathered, other: _Gathered) -> _Gathered:
-    """Both, bounded: where nothing can be written for long, the oldest are let go."""
-    found = dict(one)
+    """Both in the first, bounded: where nothing can be written for long, the oldest are let go."""
     for digest, question in other.items():
-        found[digest] = together(found[digest], question) if digest in found else question
-    return {each.digest: each for each in merged(found.values())} if len(found) > _MOST_IN_MEMORY else found
+        one[digest] = together(one[digest], question) if digest in one else question
+    return {each.digest: each for each in merged(one.values())} if len(one) > _MOST_IN_MEMORY else one

@@ -14,7 +14,7 @@ class Meter:
 
     def count(self, base: str, kind: Kind, spent: Count) -> None:
         """Count it, to be written within a few seconds."""
-        self._batch.add(base, {kind: spent})
+        self._batch.add(base, lambda: {kind: spent})
 
     def flush(self) -> None:
         """Write all that was counted. Raises what the catalog raises, with everything unwritten kept."""

@@ -3,27 +3,24 @@ near the documents of an answer.
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from common.domain.addresses import Place
 from common.domain.budget import estimate_tokens
-from common.domain.contents import Entry, under
+from common.domain.contents import CARD_TOKENS, Entry, under
 from common.domain.errors import Refused, Unavailable
 from common.domain.index import point_id
 from common.domain.objects import ObjectRef
 from common.domain.pages import page_from, page_holding
 from common.domain.records import DocumentRecord
-from common.domain.search import Related
 from common.ports import Catalog, Live, VectorIndex
 from common.stages.addressing import Addressing
 from common.stages.candidates import REPEATS, View
 from common.stages.contents import Library
 from common.stages.listing import described
 from common.stages.stored_text import StoredText
-
-CARD_TOKENS: Final = 900
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +83,6 @@ class Reading:
             if known is not None and known.generation == record.generation:
                 return {**page, "stale": known.stale}
         raise failed
-
-    def related(self, base: str, hits: Sequence[str], epoch: int | None = None) -> tuple[Related, ...]:
-        """At most six documents near those of an answer (their sources, best first), as of its epoch or a later one."""
-        sources = list(dict.fromkeys(hits))
-        contents = self.library.at(base, self.view(base).epoch if epoch is None else epoch)
-        return tuple(Related(base, source, title, reason) for source, title, reason in contents.related(sources))
 
     def _page(self, view: View, record: DocumentRecord, place: Place | None, offset: int) -> dict[str, Any]:
         ref = ObjectRef(record.base, record.object)

@@ -10,7 +10,6 @@ from common.domain.adoption import is_without_file
 from common.domain.codes import FILE_FAULTS
 from common.domain.errors import Refused
 from common.domain.fencing import is_settled_past
-from common.domain.foreign import sentence
 from common.domain.objects import ChangeKind, ObjectChange, ObjectRef, ignored_name
 from common.domain.records import BaseRecord, ObjectRecord
 from common.domain.writeback import Told
@@ -84,7 +83,7 @@ class Reconcile:
         drift = Drift()
         if foreign is not None:
             # Nothing of the bucket can be brought in before: its events come with the adoption.
-            drift.add("foreign", base, sentence(base, foreign))
+            drift.add("foreign", base, foreign.sentence(base))
             if repair:
                 self.resume(base)
             return drift.body()

@@ -90,7 +90,7 @@ class Searcher:
             wanted = search if view.collection.space.embedding.dimension else replace(search, mode="lexical")
             answer = self._standing(wanted, view, asked, timer)
             if answer is not None:
-                return replace(answer, timings_ms=timer.rounded(), settled=view.own is None)
+                return answer
         raise BaseMoves(base)
 
     def view(self, base: str, epoch: int | None = None) -> View:
@@ -113,6 +113,9 @@ class Searcher:
         """The question in the terms and in the vector space of the view's collection."""
         name, terms = view.collection.name, question_terms(search.query, view.mode)
         timer.took("rank")
+        # Before the vector: while a model is still being loaded, the index is opened and read.
+        self.candidates.count(view, terms)
+        timer.took("index")
         if search.mode == "lexical":
             return _Asked(name, terms, None, 0, embedded=False)
         if not view.collection.space.embedding.dimension:
@@ -181,7 +184,9 @@ class Searcher:
             epoch=view.epoch,
             query_tokens=asked.tokens,
             embedded=asked.embedded,
+            timings_ms=timer.rounded(),
             warnings=asked.warnings,
+            settled=view.own is None,
         )
 
     def _round(

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from common.domain.errors import Misconfigured, ModelFilesDiffer, ModelMissing, Unavailable
-from common.domain.foreign import sentence
 from common.domain.records import BaseRecord, CollectionRecord, Gate
 from common.domain.space import Chunking, EmbeddingSpace, LexicalSpace, VectorSpace, alias_name, collection_name
 from common.domain.usage import Count, Spend, uncounted
@@ -119,7 +118,7 @@ class Spaces:
         record = self.catalog.base(base)
         if record is None or record.live is None:
             foreign = self.index.foreign.of(base)
-            return None if foreign is None else sentence(base, foreign)
+            return None if foreign is None else foreign.sentence(base)
         wanted = self.stored(base, record.live).space.embedding
         moved = record.reindex is not None and record.reindex.state not in {"cancelled", "failed"}
         ends = (record.reindex.before, record.reindex.after.embedding) if moved and record.reindex else ()
@@ -152,7 +151,7 @@ class Spaces:
     def _create(self, base: str) -> BaseRecord:
         foreign = self.index.foreign.of(base)
         if foreign is not None:
-            raise Misconfigured(sentence(base, foreign))
+            raise Misconfigured(foreign.sentence(base))
         space, embedder = self.wanted()
         name, now = self.make(base, space, embedder).name, self.clock.now()
         gate = self.gate(space.embedding)

@@ -54,9 +54,7 @@ class QuestionVectors:
         if known is not None:
             return (*known, False)
         try:
-            answered, shared = self._flights.do(
-                key, lambda: self._patience.run(lambda: self._embed(record, collection, text, key))
-            )
+            answered, shared = self._flights.do(key, lambda: self._asked(record, collection, text, key))
         except (Transient, DocumentError, ProviderRefuses) as error:
             raise NoVector(_sentence(error)) from error
         return (*answered, not shared)
@@ -74,13 +72,23 @@ class QuestionVectors:
                 known[text] = tuple(embedder.embed_query(text))
         return known
 
+    def _asked(self, record: BaseRecord, collection: CollectionRecord, text: str, key: Hashable) -> tuple[Vector, int]:
+        """In a thread that may be given up, but for a loaded model of this process: that takes some milliseconds
+        whatever happens, and changing threads takes a third of one.
+        """
+        embedder = self._confirmed.get(collection.name)
+        if embedder is not None and embedder.fit and not embedder.per_request:
+            return self._embed(record, collection, text, key)
+        return self._patience.run(lambda: self._embed(record, collection, text, key))
+
     def _embed(self, record: BaseRecord, collection: CollectionRecord, text: str, key: Hashable) -> tuple[Vector, int]:
         # Whoever waited for this while an equal question was answered finds it here.
         known = self._known(key, collection)
         if known is not None:
             return known
         embedder = self._confirmed.get(collection.name) or self._confirm(record, collection)
-        vector, tokens = tuple(embedder.embed_query(text)), embedder.count_tokens(text)
+        # In this order: what follows a model's run finds the processor's caches full of its weights.
+        tokens, vector = embedder.count_tokens(text), tuple(embedder.embed_query(text))
         self._spend(record.base, "questions", Count(1, tokens))
         if not 0 < math.hypot(*vector) < math.inf:
             raise EmbeddingInvalid(0, "the model gave no direction for the question")

@@ -17,7 +17,6 @@ from common.adapters.sqlite.queue import SqliteQueue
 from common.adapters.system_clock import SystemClock
 from common.asking import token_counter
 from common.domain.errors import DataFolderError, FicharioError
-from common.domain.foreign import sentence
 from common.domain.providers import FOLDERS, NO_MODEL
 from common.domain.space import alias_name
 from common.loading import Models
@@ -114,7 +113,7 @@ def _foreign(settings: Settings) -> str:
 def told_of(index: VectorIndex) -> str:
     """A sentence for each, with the command that adopts it."""
     found = [(base, index.foreign.of(base)) for base in index.foreign.bases()]
-    return " ".join(sentence(base, foreign) for base, foreign in found if foreign) or "every collection is ours"
+    return " ".join(foreign.sentence(base) for base, foreign in found if foreign) or "every collection is ours"
 
 
 def _tokens(settings: Settings) -> str:

@@ -2,17 +2,19 @@
 
 import time
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from werkzeug.wrappers import Response
 
 from common.asking import Asking
 from common.boundary import Call, Route, answer, json_body
-from common.domain.context import Block, ShownPassage
 from common.domain.errors import Refused
 from common.domain.search import Answer
 from common.domain.usage import Prices
 from functions.query.encode import encode_answer
+
+if TYPE_CHECKING:
+    from common.domain.context import Block, ShownPassage
 
 
 def routes(runtime: Asking) -> list[Route]:
@@ -63,11 +65,13 @@ def nothing(rule: str) -> dict[str, Any]:
     """What a switched off deployment says beside the answer on the route with this rule."""
     if not rule.endswith(("/context", "/prompt")):
         return {}
+    from common.domain.context import Block  # noqa: PLC0415 - who only searches needs none of it
+
     parts = {"system": "", "stable": "", "volatile": ""} if rule.endswith("/prompt") else {}
     return {**_block(Block()), **parts}
 
 
-def encode_block(found: Answer, block: Block, started: float, prices: Prices) -> dict[str, Any]:
+def encode_block(found: Answer, block: "Block", started: float, prices: Prices) -> dict[str, Any]:
     """The block with all that the answer says, its passages as they are shown."""
     body = {**encode_answer(replace(found, passages=()), 0.0, prices), **_block(block)}
     if block.redacted:
@@ -77,7 +81,7 @@ def encode_block(found: Answer, block: Block, started: float, prices: Prices) ->
     return body
 
 
-def _block(block: Block) -> dict[str, Any]:
+def _block(block: "Block") -> dict[str, Any]:
     return {
         "text": block.text,
         "documents": [document._asdict() for document in block.documents],
@@ -88,7 +92,7 @@ def _block(block: Block) -> dict[str, Any]:
     }
 
 
-def _passage(passage: ShownPassage) -> dict[str, Any]:
+def _passage(passage: "ShownPassage") -> dict[str, Any]:
     """One stretch; `stale` only where an older generation still answers (RULES 4)."""
     body = passage._asdict()
     if not passage.stale:

@@ -2,17 +2,18 @@
 
 import unicodedata
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, get_args
 
 from common.domain.errors import Refused
 from common.domain.fusion import Method, Mode
 from common.domain.gate import Threshold
-from common.domain.merging import Weighted
 from common.domain.objects import is_base_id
 from common.domain.search import MAX_QUERY, MAX_TOP_K, Rerank, Search, SearchFilter
 from common.settings import Settings
 
 if TYPE_CHECKING:
+    from common.domain.merging import Weighted
     from functions.query.bodies import SeveralBody
 
 MAX_BASES: Final = 50
@@ -27,7 +28,7 @@ _RERANKS: Final = (None, *get_args(Rerank))
 _FUSIONS: Final = (None, *get_args(Method))
 
 
-def decode_several(body: Mapping[str, Any], settings: Settings) -> tuple[list[Weighted], Search]:
+def decode_several(body: Mapping[str, Any], settings: Settings) -> tuple[list["Weighted"], Search]:
     """The bases and the checked question. Raises Refused 400 naming the first field at fault."""
     from pydantic import ValidationError  # noqa: PLC0415 - see decode_search
 
@@ -48,9 +49,9 @@ def check_bases(asked: "SeveralBody") -> None:
             raise Refused(400, "BAD_BASE", f"{each.base!r} is not the id of a base.", "bases")
 
 
-def decode_search(body: Mapping[str, Any], settings: Settings) -> Search:
+def decode_search(body: Mapping[str, Any], settings: Settings, *, measuring: bool = False) -> Search:
     """The checked question of one base. Raises Refused 400 naming the first field at fault."""
-    plain = _plain(body, settings)
+    plain = _plain(body, settings, measuring=measuring)
     if plain is not None:
         return plain
     # A question of a few plain fields needs nothing of it, and importing it takes a tenth of the function's start.
@@ -59,7 +60,7 @@ def decode_search(body: Mapping[str, Any], settings: Settings) -> Search:
     from functions.query.bodies import SearchBody, refused  # noqa: PLC0415 - see above
 
     try:
-        return SearchBody.model_validate(body).search(settings)
+        return replace(SearchBody.model_validate(body).search(settings), measuring=measuring)
     except ValidationError as error:
         raise refused(error) from error
 
@@ -74,6 +75,7 @@ def search_of(
     filter: SearchFilter,  # noqa: A002 - its name in the contract
     rerank: Rerank | None,
     fusion: Method | None,
+    measuring: bool = False,
 ) -> Search:
     """A question of checked fields, with what the settings say where it says nothing."""
     if threshold == UNSAID:
@@ -86,10 +88,11 @@ def search_of(
         filter=filter,
         rerank=rerank or settings.kb_rerank,  # type: ignore[arg-type]  # Settings checked the word
         fusion=fusion or settings.kb_fusion,  # type: ignore[arg-type]  # Settings checked the word
+        measuring=measuring,
     )
 
 
-def _plain(body: Mapping[str, Any], settings: Settings) -> Search | None:
+def _plain(body: Mapping[str, Any], settings: Settings, *, measuring: bool) -> Search | None:
     """The question of a body of a few plain fields, as SearchBody would read it; None for any other."""
     query, top_k, threshold = body.get("query"), body.get("top_k"), body.get("threshold", UNSAID)
     mode: Any = body.get("mode", "hybrid")
@@ -115,6 +118,7 @@ def _plain(body: Mapping[str, Any], settings: Settings) -> Search | None:
         filter=NO_FILTER,
         rerank=rerank,
         fusion=fusion,
+        measuring=measuring,
     )
 
 

@@ -1,30 +1,22 @@
 """Answers of the query function as JSON-ready data, in the shape of CONTRACT.md."""
 
-import json
 from dataclasses import fields
-from itertools import count
 from typing import Any, Final
+
+import orjson
 
 from common.domain.gate import GateDecision
 from common.domain.search import NO_MATCH, Answer, AnswerPassage, BaseShare, Related
 from common.domain.usage import FREE, Count, Prices
 
-_answered: Final = count()
 _GATE: Final = tuple(field.name for field in fields(GateDecision))
 _RELATED: Final = tuple(field.name for field in fields(Related))
 _SHARE: Final = tuple(field.name for field in fields(BaseShare))
 
 
 def answer_json(answer: Answer, took_ms: float, prices: Prices = FREE) -> bytes:
-    """The whole answer as JSON. Pydantic's writer takes a quarter of the time of the standard library's, but a process
-    gives its first answer without importing it.
-    """
-    body = encode_answer(answer, took_ms, prices)
-    if next(_answered) == 0:
-        return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
-    from pydantic_core import to_json  # noqa: PLC0415 - see above
-
-    return to_json(body)
+    """The whole answer as JSON; the standard library would take ten times as long."""
+    return orjson.dumps(encode_answer(answer, took_ms, prices))
 
 
 def encode_answer(answer: Answer, took_ms: float, prices: Prices = FREE) -> dict[str, Any]:

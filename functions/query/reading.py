@@ -7,10 +7,10 @@ from werkzeug.wrappers import Response
 
 from common.asking import Asking
 from common.boundary import Call, Route, answer
+from common.domain.contents import CARD_TOKENS
 from common.domain.errors import Refused
 from common.domain.objects import digest
 from common.paging import decode_page, encode_cursor
-from common.stages.reading import CARD_TOKENS
 
 MAX_CARD_TOKENS: Final = 100_000
 _NOT_FOUND: Final = 404

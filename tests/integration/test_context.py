@@ -249,7 +249,7 @@ def test_the_parts_of_a_prompt(library):
 def test_a_prompt_holds_the_card_of_its_base(world):
     world.put(OTHERS)
     contexts = replace(world.machine.runtime.contexts, card=lambda base, tokens: f"Card of {base}, {tokens} tokens\n")
-    world.machine.runtime = replace(world.machine.runtime, contexts=contexts)
+    vars(world.machine.runtime)["contexts"] = contexts
     assert "Card of acme, 900 tokens" in world.prompt("prazo", max_tokens=20_000)["stable"]
     assert "Card of acme, 250 tokens" in world.prompt("prazo", max_tokens=1000)["stable"]
 
@@ -285,7 +285,7 @@ def test_a_block_is_of_one_epoch_although_the_base_moves_while_it_is_read(tmp_pa
                 world.machine.settle()
             return read
 
-    world.machine.runtime = replace(runtime, contexts=replace(runtime.contexts, pinned=Moving()))
+    vars(runtime)["contexts"] = replace(runtime.contexts, pinned=Moving())
     made = world.context("passaporte azul", max_tokens=1500)
     assert moves == []
     assert "nunca traz" in made["text"]

@@ -144,6 +144,21 @@ def test_a_sound_configuration_is_read_without_opening_anything(name):
     assert (done.returncode, done.stdout.strip()) == (0, "[]"), done.stderr
 
 
+def test_the_query_function_imports_what_models_run_on_and_nothing_that_a_first_question_does_not_need():
+    """Before the fork, behind which the same import takes twice as long; not at all where no model's files are used."""
+    done = imported("query", SOUND)
+    assert done.returncode == 0, done.stderr
+    assert "'onnxruntime'" in done.stdout
+    assert "qdrant_client" not in done.stdout
+    done = imported("query", {**SOUND, "KB_EMBED_PROVIDER": "none"})
+    assert (done.returncode, done.stdout.strip()) == (0, "[]"), done.stderr
+    stages = ("common.stages.context", "common.stages.several", "common.stages.listing", "common.stages.reading")
+    others = (*stages, "common.domain.redaction", "common.domain.foreign", "pydantic", "cryptography")
+    script = f"import sys, functions.query.main; print([m for m in {others} if m in sys.modules])"
+    done = run([sys.executable, "-c", script], {"KB_MODE": "local"})
+    assert (done.returncode, done.stdout.strip()) == (0, "[]"), done.stderr
+
+
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_started_function_answers(name, tmp_path):
     """functions-framework imports a function and then forks the process that serves it: what was opened or locked

@@ -83,7 +83,8 @@ def test_a_context_whose_base_moves_meanwhile_counts_its_question_once(machine, 
             machine.runtime.catalog.update_base(BASE, lambda known: (known, None), raise_epoch=True)
         return work()
 
-    client = Client(application(replace(machine.runtime, contexts=replace(contexts, within=moving))))
+    vars(machine.runtime)["contexts"] = replace(contexts, within=moving)
+    client = Client(application(machine.runtime))
     body = {"query": "docum part1of3", "threshold": None, "max_tokens": 300}
     assert client.post(f"{B}/context", json=body).status_code == 200
     assert moved

@@ -294,6 +294,30 @@ def test_a_model_says_each_canary_once_however_many_ask(tmp_path):
     machine.runtime.close()
 
 
+def test_a_loaded_model_of_this_process_is_asked_where_the_question_is(tmp_path):
+    """Another thread costs a third of a millisecond; it is for what may hang: a model that is loading, a provider."""
+
+    class Fit(CountingEmbedder):
+        fit = True
+        per_request = 0
+
+        def embed_query(self, text):
+            asked_in.append((text, threading.get_ident()))
+            return super().embed_query(text)
+
+    asked_in = []
+    machine = OneMachine(tmp_path, embedder=Fit())
+    put(machine, **OTHERS)
+    for question in ("troca do produto", "prazo de troca"):
+        assert not ask(machine, question).degraded
+    Fit.per_request = 64
+    assert not ask(machine, "nota fiscal").degraded
+    where = {text: thread for text, thread in asked_in if text not in CANARIES}
+    here = threading.get_ident()
+    assert [where[q] == here for q in ("troca do produto", "prazo de troca", "nota fiscal")] == [False, True, False]
+    machine.runtime.close()
+
+
 def test_a_word_begun_or_mistyped_finds_what_it_stands_for(machine):
     put(machine, reembolso="# Reembolso\n\nO reembolso do valor pago sai em dez dias.", **OTHERS)
     for written, mark in (("reemb", "reemb*"), ("reembolzo", "reembolzo~"), ("Reembolso", "reembolso")):

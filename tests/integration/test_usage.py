@@ -91,8 +91,7 @@ def test_a_block_of_context_tells_its_cost_too(machine):
 def test_reranking_is_counted_beside_it(machine):
     meter = machine.runtime.meter
     answers = replace(machine.runtime.answers, reordering=Reordering(Backwards(), meter.count))
-    several = replace(machine.runtime.several, answers=answers)
-    machine.runtime = replace(machine.runtime, answers=answers, several=several)
+    machine.runtime = replace(machine.runtime, answers=answers)
     embedded = ask(machine, "docum")["usage"]["estimated_cost"]
     reranked = ask(machine, "docum", rerank="llm")["usage"]
     assert reranked["rerank"] == {"prompt_tokens": 700, "completion_tokens": 12}

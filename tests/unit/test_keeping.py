@@ -11,6 +11,7 @@ from common.domain.errors import Unavailable
 from common.domain.gate import Gate, decide
 from common.domain.questions import LIMITS, merged, question_digest
 from common.domain.search import Answer, Search
+from common.stages import keeping
 from common.stages.keeping import Keeping
 
 NEVER = 3600.0
@@ -138,3 +139,19 @@ def test_no_word_of_a_question_is_logged(keep, catalog, caplog):
     keeping.close()
     assert caplog.messages == ["questions could not be written"]
     assert "secreta" not in "".join(str(vars(record)) for record in caplog.records)
+
+
+def test_a_question_is_looked_at_when_it_is_written_and_never_while_it_is_answered(catalog, keep, monkeypatch):
+    made = []
+    original = keeping.asked_question
+    monkeypatch.setattr(
+        keeping, "asked_question", lambda *words, **more: made.append(words) or original(*words, **more)
+    )
+    kept = keep("hashed")
+    for _ in range(3):
+        kept.asked("acme", Search("qual é o prazo?"), ANSWERED)
+    assert made == []
+    assert [question.count for question in kept.questions("acme")] == [3]
+    kept.asked("acme", Search("e a multa?"), ANSWERED)
+    kept.forget("acme")
+    assert catalog.questions("acme") == list(kept.questions("acme")) == []

@@ -1,9 +1,12 @@
 """What one machine has of collections that are not ours: none, because its folder holds what we made alone."""
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from common.domain.errors import Unavailable
-from common.domain.foreign import Foreign, ForeignPoint, PointKey
+
+if TYPE_CHECKING:
+    from common.domain.foreign import Foreign, ForeignPoint, PointKey
 
 
 class NoForeign:
@@ -12,13 +15,13 @@ class NoForeign:
     def bases(self) -> Sequence[str]:
         return ()
 
-    def of(self, base: str) -> Foreign | None:  # noqa: ARG002 - the port's
+    def of(self, base: str) -> "Foreign | None":  # noqa: ARG002 - the port's
         return None
 
-    def points(self, base: str) -> Iterator[ForeignPoint]:
+    def points(self, base: str) -> Iterator["ForeignPoint"]:
         raise Unavailable(f"there is no collection to adopt for base {base}")
 
-    def read(self, base: str, ids: Sequence[PointKey]) -> Sequence[ForeignPoint]:  # noqa: ARG002 - the port's
+    def read(self, base: str, ids: Sequence["PointKey"]) -> Sequence["ForeignPoint"]:  # noqa: ARG002 - the port's
         raise Unavailable(f"there is no collection to adopt for base {base}")
 
     def keep(self, base: str) -> None:
