@@ -1,8 +1,9 @@
 """The gate on the three question sets: half of the articles is the base, every question is asked, the gate is fitted by
 `calibrate` on what the base itself holds. `python -m tests.bench gate [MODEL] [FIRST SEED] [SETS...]`.
 
-Eight seeded halves a set, FaQuAD's versions of one regulation kept on one side. AUC is of the gate's value; F1, kept
-and refused are at the stored cut, best F1 at the best cut in hindsight.
+Eight halves a set: four seeds, each side of each split once the base, FaQuAD's versions of one regulation kept on one
+side. The seeds are 10 to 13: the constants of the gate were chosen on others. AUC is of the gate's value; F1, kept and
+refused are at the stored cut, best F1 at the best cut in hindsight.
 """
 
 import math
@@ -18,7 +19,8 @@ from tests.bench.reporting import report, table
 from tests.bench.retrieval import source
 from tests.bench.setting import SETS, QuestionSet, index, load, one_machine, put, question_set
 
-HALVES = 8
+SEEDS = 4
+FIRST = 10
 REQUIRED = {  # AUC, F1 and the least F1 of any half
     "faquad.pt": (0.94, 0.875, 0.85),
     "xquad.en": (0.995, 0.965, 0.95),
@@ -63,8 +65,8 @@ class Remembering:
         return self.known[role, text]
 
 
-def half(asked: QuestionSet, seed: int) -> set[int]:
-    """About half of the paragraphs, whole articles of them."""
+def halves(asked: QuestionSet, seed: int) -> tuple[set[int], set[int]]:
+    """The paragraphs in two about equal parts, whole articles of them."""
     articles: dict[object, list[int]] = {}
     for paragraph in asked.paragraphs:
         group = next((n for n, titles in enumerate(VERSIONS) if paragraph["title"] in titles), None)
@@ -75,7 +77,7 @@ def half(asked: QuestionSet, seed: int) -> set[int]:
     sides: tuple[set[int], set[int]] = (set(), set())
     for members in order:
         min(sides, key=len).update(members)
-    return sides[seed % 2]
+    return sides
 
 
 def judge(runtime: LocalRuntime, base: str, asked: QuestionSet, inside: set[int]) -> dict[str, float]:
@@ -98,8 +100,7 @@ def judge(runtime: LocalRuntime, base: str, asked: QuestionSet, inside: set[int]
 def measure(model: Remembering, name: str, seeds: range) -> dict[str, float]:
     asked = question_set(name)
     judged = []
-    for seed in seeds:
-        inside = half(asked, seed)
+    for inside in [side for seed in seeds for side in halves(asked, seed)]:
         with one_machine(embedder=model) as runtime:
             put(runtime, "half", {source(p["id"]): p["text"].encode() for p in asked.paragraphs if p["id"] in inside})
             index(runtime)
@@ -107,14 +108,14 @@ def measure(model: Remembering, name: str, seeds: range) -> dict[str, float]:
     return {**{key: mean(each[key] for each in judged) for key in judged[0]}, "worst": min(j["f1"] for j in judged)}
 
 
-def main(model: str = "e5-small", first: str = "0", *names: str) -> None:
+def main(model: str = "e5-small", first: str = str(FIRST), *names: str) -> None:
     remembering = Remembering(load(model))
-    seeds = range(int(first), int(first) + HALVES)
+    seeds = range(int(first), int(first) + SEEDS)
     measured = {name: measure(remembering, name, seeds) for name in names or SETS}
     keys = ("auc", "f1", "worst", "best_f1", "kept", "refused", "cut")
     heads = ("set", "AUC", "F1 at its cut", "worst half", "best F1", "kept", "refused", "cut", "wanted")
     table(heads, [(name, *(m[k] for k in keys), "/".join(map(str, REQUIRED[name]))) for name, m in measured.items()])
-    report("gate", {"model": model, "halves": HALVES, "first_seed": seeds.start, "sets": measured})
+    report("gate", {"model": model, "seeds": [*seeds], "sets": measured})
 
 
 if __name__ == "__main__":

@@ -52,8 +52,9 @@ def ask(route: Router, body: dict[str, object]) -> tuple[dict[str, object], floa
 
 
 def uncached(route: Router, questions: Sequence[str]) -> dict[str, float]:
-    """What a question costs less its embedding, which another thread does; `overhead` is
-    what is left less the index, `match` the share that is answered."""
+    """What a question costs less its embedding; `overhead` is what is left less the index, `match` the share that is
+    answered.
+    """
     whole, cpus, stages, matches = [], [], [], 0
     for number, question in enumerate(questions):
         answer, wall, cpu = ask(route, {"query": question})
@@ -61,7 +62,7 @@ def uncached(route: Router, questions: Sequence[str]) -> dict[str, float]:
         if number >= WARM:
             spent = answer["timings_ms"]
             whole.append(wall - spent["embed"])
-            cpus.append(cpu)
+            cpus.append(cpu - spent["embed"])
             matches += answer["match"]
             outside = wall - spent["total"]
             overhead = wall - spent["embed"] - spent["index"]

@@ -1,36 +1,54 @@
 """Stock unstructured over files, in the environment that has it. File names come as JSON on standard input; for each go
 its seconds by clock and by CPU, medians of some runs, and its text to standard output.
 
-One thing is not as it comes: the tokenizer that it would download while it parses is replaced by a light one, which
-makes it faster than it is.
+One thing is not as it comes: the network that it would download while it parses (spaCy's en_core_web_sm) is replaced by
+one of its layers and sizes that never learnt anything, with fewer labels, which makes it a little faster than it is.
+What it says of a text's sentences only decides how unstructured calls an element, never what stands in it.
 """
 
 import contextlib
 import json
 import os
-import re
 import statistics
 import sys
 import time
-from types import ModuleType
 
 RUNS = 3
-_SENTENCE = re.compile(r"(?<=[.!?])\s+")
-_WORD = re.compile(r"\w+|[^\w\s]")
 
 
 def lighten() -> None:
-    """No telemetry, no model."""
+    """No telemetry, no download."""
     for switch in ("DO_NOT_TRACK", "SCARF_NO_ANALYTICS", "UNSTRUCTURED_DISABLE_NOTICE"):
         os.environ[switch] = "true"
-    light = ModuleType("unstructured.nlp.tokenize")
-    vars(light).update(
-        sent_tokenize=lambda text: [part for part in _SENTENCE.split(text) if part],
-        word_tokenize=_WORD.findall,
-        pos_tag=lambda text: [(word, "NN") for word in _WORD.findall(text)],
-        CACHE_MAX_SIZE=128,
-    )
-    sys.modules["unstructured.nlp.tokenize"] = light
+    from unstructured.nlp import tokenize  # noqa: PLC0415 - of the environment that runs this
+
+    network = untrained()
+    tokenize._load_spacy_model = lambda: network
+
+
+def untrained() -> object:
+    """The pipeline that unstructured runs, with the sizes of the model that it would download."""
+    import spacy  # noqa: PLC0415 - of the environment that runs this
+    from spacy.training import Example  # noqa: PLC0415 - see above
+
+    words = {"attrs": ["NORM", "PREFIX", "SUFFIX", "SHAPE"], "rows": [5000, 1000, 2500, 2500]}
+    embed = {"@architectures": "spacy.MultiHashEmbed.v2", "width": 96, "include_static_vectors": False, **words}
+    sizes = {"width": 96, "depth": 4, "window_size": 1, "maxout_pieces": 3}
+    encode = {"@architectures": "spacy.MaxoutWindowEncoder.v2", **sizes}
+    shared = {"@architectures": "spacy.Tok2VecListener.v1", "width": 96, "upstream": "tok2vec"}
+    hidden = {"state_type": "parser", "extra_state_tokens": False, "hidden_width": 64, "maxout_pieces": 2}
+    models = {
+        "tok2vec": {"@architectures": "spacy.Tok2Vec.v2", "embed": embed, "encode": encode},
+        "tagger": {"@architectures": "spacy.Tagger.v2", "tok2vec": shared},
+        "parser": {"@architectures": "spacy.TransitionBasedParser.v2", **hidden, "use_upper": True, "tok2vec": shared},
+    }
+    pipeline = spacy.blank("en")
+    for name, model in models.items():
+        pipeline.add_pipe(name, config={"model": model})
+    labels = {"tags": ["DT", "NN", "VBD", "RB"], "heads": [1, 2, 2, 2], "deps": ["det", "nsubj", "ROOT", "advmod"]}
+    example = Example.from_dict(pipeline.make_doc("The cat sat still"), labels)
+    pipeline.initialize(lambda: [example])
+    return pipeline
 
 
 def read(name: str) -> dict[str, object]:
