@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -113,8 +114,10 @@ class Searcher:
         """The question in the terms and in the vector space of the view's collection."""
         name, terms = view.collection.name, question_terms(search.query, view.mode)
         timer.took("rank")
-        # Before the vector: while a model is still being loaded, the index is opened and read.
-        self.candidates.count(view, terms)
+        # Before the vector: while a model is still being loaded, the index is opened and read. What fails here fails in
+        # the look-up again, which tells a base that moved from an index that is away.
+        with suppress(Unavailable):
+            self.candidates.count(view, terms)
         timer.took("index")
         if search.mode == "lexical":
             return _Asked(name, terms, None, 0, embedded=False)

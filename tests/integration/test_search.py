@@ -318,6 +318,22 @@ def test_a_loaded_model_of_this_process_is_asked_where_the_question_is(tmp_path)
     machine.runtime.close()
 
 
+def test_a_collection_that_is_gone_when_its_terms_are_counted_is_looked_for_again(machine, monkeypatch):
+    put(machine, **OTHERS)
+    counted, index = [], machine.runtime.index
+
+    def frequencies(base, collection, terms):
+        counted.append(collection)
+        if len(counted) == 1:
+            machine.runtime.catalog.update_base(BASE, lambda known: (known, None), raise_epoch=True)
+            raise Unavailable("there is no such collection")
+        return type(index).frequencies(index, base, collection, terms)
+
+    monkeypatch.setattr(index, "frequencies", frequencies)
+    assert ask(machine, "troca do produto").passages
+    assert len(counted) > 1
+
+
 def test_a_word_begun_or_mistyped_finds_what_it_stands_for(machine):
     put(machine, reembolso="# Reembolso\n\nO reembolso do valor pago sai em dez dias.", **OTHERS)
     for written, mark in (("reemb", "reemb*"), ("reembolzo", "reembolzo~"), ("Reembolso", "reembolso")):

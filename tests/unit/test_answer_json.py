@@ -201,3 +201,9 @@ class Unreadable:
 def test_a_kind_without_a_json_form_is_said_so(kind):
     with pytest.raises(TypeError, match="no JSON form"):
         reader_of(kind)
+
+
+@given(any_of(Answer), st.dictionaries(st.text(max_size=5), FINITE, max_size=2))
+def test_an_answer_out_of_a_cache_differs_in_what_it_took_alone(known, timings):
+    expected = replace(known, cache="hit", embedded=False, rerank_tokens=None, timings_ms=timings)
+    assert known.again(timings) == expected
