@@ -54,7 +54,9 @@ class QuestionVectors:
         if known is not None:
             return (*known, False)
         try:
-            answered, shared = self._flights.do(key, lambda: self._asked(record, collection, text, key))
+            answered, shared = self._flights.do(
+                key, lambda: self._patience.run(lambda: self._embed(record, collection, text, key))
+            )
         except (Transient, DocumentError, ProviderRefuses) as error:
             raise NoVector(_sentence(error)) from error
         return (*answered, not shared)
@@ -71,15 +73,6 @@ class QuestionVectors:
             if text not in known:
                 known[text] = tuple(embedder.embed_query(text))
         return known
-
-    def _asked(self, record: BaseRecord, collection: CollectionRecord, text: str, key: Hashable) -> tuple[Vector, int]:
-        """In a thread that may be given up, but for a loaded model of this process: that takes some milliseconds
-        whatever happens, and changing threads takes a third of one.
-        """
-        embedder = self._confirmed.get(collection.name)
-        if embedder is not None and embedder.fit and not embedder.per_request:
-            return self._embed(record, collection, text, key)
-        return self._patience.run(lambda: self._embed(record, collection, text, key))
 
     def _embed(self, record: BaseRecord, collection: CollectionRecord, text: str, key: Hashable) -> tuple[Vector, int]:
         # Whoever waited for this while an equal question was answered finds it here.
