@@ -62,7 +62,7 @@ def uncached(route: Router, questions: Sequence[str]) -> dict[str, float]:
         if number >= WARM:
             spent = answer["timings_ms"]
             whole.append(wall - spent["embed"])
-            cpus.append(cpu - spent["embed"])
+            cpus.append(cpu)
             matches += answer["match"]
             outside = wall - spent["total"]
             overhead = wall - spent["embed"] - spent["index"]
