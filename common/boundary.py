@@ -1,30 +1,26 @@
-"""The HTTP edge that every function shares: routes, JSON bodies, problems (RFC 9457) and request ids."""
+"""The HTTP edge that every function shares: routes, answers, problems (RFC 9457) and request ids."""
 
 import json
 import logging
 import os
-import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
-from werkzeug.exceptions import HTTPException, MethodNotAllowed, NotFound, RequestEntityTooLarge
+from werkzeug.exceptions import HTTPException, MethodNotAllowed, NotFound
 from werkzeug.routing import Map, PathConverter, RequestRedirect, Rule
 from werkzeug.wrappers import Request, Response
-from werkzeug.wsgi import get_input_stream
 
 from common.domain.errors import DocumentError, Misconfigured, Refused, Transient
 from common.domain.objects import check_base
 from common.identity import Authenticate, Identity, Scope
+from common.json_bodies import JSON
 from common.logs import TRACE, log_event, trace_of
 
-MAX_JSON: Final = 256 * 1024
 RETRY_AFTER: Final = "2"
-_JSON: Final = "application/json"
 _PATHS_KEPT: Final = 256
-_SURROGATE: Final = re.compile(rb"\\u[dD]")
 UNAUTHENTICATED: Final = 401
 _log = logging.getLogger("fichario.http")
 
@@ -159,71 +155,7 @@ def answer(body: Any, status: int = 200, **headers: str) -> Response:  # noqa: A
     """A JSON response; bytes are JSON already."""
     text = body if isinstance(body, bytes) else json.dumps(body, ensure_ascii=False, separators=(",", ":"))
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return Response(text, status, named, content_type=_JSON)
-
-
-def json_bytes(request: Request, most: int = MAX_JSON) -> bytes:
-    """The bytes of a JSON body, `most` of them, not looked at. Raises Refused 413 or 415."""
-    # Parsing what it says takes longer than reading most bodies.
-    if request.headers.get("Content-Type") != _JSON and request.mimetype != _JSON:
-        raise Refused(415, "NOT_JSON", "Send the body as application/json.")
-    try:
-        data = get_input_stream(request.environ, max_content_length=most + 1).read(most + 1)
-    except RequestEntityTooLarge as error:
-        raise _too_large(most) from error
-    if len(data) > most:
-        raise _too_large(most)
-    return data
-
-
-def _too_large(most: int) -> Refused:
-    return Refused(413, "TOO_LARGE", f"A JSON body has at most {most:,} bytes here.")
-
-
-def json_body(request: Request) -> dict[str, Any]:
-    """The request's JSON object. Raises Refused 400, 413 or 415."""
-    body = _json_value(json_bytes(request))
-    if not isinstance(body, dict):
-        raise Refused(400, "BAD_JSON", "The body is a JSON object.", "body")
-    return body
-
-
-def json_list(request: Request, most: int) -> list[Any]:
-    """The request's JSON array of at most `most` bytes. Raises Refused 400, 413 or 415."""
-    body = _json_value(json_bytes(request, most))
-    if not isinstance(body, list):
-        raise Refused(400, "BAD_JSON", "The body is a JSON array.", "body")
-    return body
-
-
-def _json_value(data: bytes) -> Any:  # noqa: ANN401 - what JSON holds
-    """What the JSON holds. Raises Refused 400."""
-    try:
-        return _DECODER.decode(text) if (text := _plain(data)) else _read_with_care(data)
-    except (ValueError, RecursionError) as error:
-        raise Refused(400, "BAD_JSON", f"The body is not JSON: {_brief(error)}.", "body") from error
-
-
-def _plain(data: bytes) -> str:
-    """The bytes as text where JSON in them cannot hold half a surrogate pair; nothing otherwise. Those are rare, and
-    looking for them takes longer than reading most bodies.
-    """
-    if _SURROGATE.search(data) or b"\0" in data:
-        return ""
-    try:
-        text = data.decode()
-    except UnicodeDecodeError:
-        return ""
-    return "" if text.startswith("\ufeff") else text
-
-
-def _read_with_care(data: bytes) -> Any:  # noqa: ANN401 - what JSON holds
-    """What the JSON holds, in whichever of its encodings. Raises ValueError or RecursionError for what could not be
-    written again.
-    """
-    body = json.loads(data, parse_constant=_no_constant)
-    json.dumps(body, ensure_ascii=False).encode()
-    return body
+    return Response(text, status, named, content_type=JSON)
 
 
 def problem_of(error: Exception, request_id: str) -> Response:
@@ -280,14 +212,3 @@ def _place(error: Exception) -> dict[str, object]:
     if trace is None:
         return {}
     return {"file": trace.tb_frame.f_code.co_filename.rsplit("/", 1)[-1], "line": trace.tb_lineno}
-
-
-def _no_constant(name: str) -> float:
-    raise ValueError(f"{name} is not a JSON number")
-
-
-_DECODER: Final = json.JSONDecoder(parse_constant=_no_constant)
-
-
-def _brief(error: Exception) -> str:
-    return "it is nested too deeply" if isinstance(error, RecursionError) else str(error)[:200]

@@ -45,6 +45,7 @@ class Identity:
 
 
 Authenticate = Callable[[Headers], Identity]
+_OPERATOR: Final = Identity(None, {"*": "admin"})
 
 
 def loopback_only(headers: Headers) -> Identity:
@@ -57,7 +58,7 @@ def loopback_only(headers: Headers) -> Identity:
     origin = headers.get("Origin")
     if origin and (_hostname(origin) not in LOOPBACK or urlsplit(origin).netloc != host):
         raise Refused(403, "FOREIGN_ORIGIN", "Without authentication pages of other sites are refused.")
-    return Identity(None, {"*": "admin"})
+    return _OPERATOR
 
 
 @lru_cache(maxsize=256)

@@ -28,7 +28,6 @@ LEAST_SPREAD: Final = 0.005
 MMR_RELEVANCE: Final = 0.7
 
 
-# A tuple, not a dataclass: a hundred are made per question, and a frozen dataclass takes four times as long to make.
 class Fused(NamedTuple):
     """A candidate with its fused score; higher is better, comparable between bases under `sum`."""
 
@@ -51,9 +50,11 @@ def fuse(
     *,
     method: Method = "sum",
     mode: Mode = "hybrid",
+    most: int | None = None,
 ) -> list[Fused]:
-    """The candidates of the mode with fused scores, best first; the order of the input does not matter. `med` and `sd`
-    are the base's median cosine and its standard deviation; a mode with one score only scales that score alone.
+    """The candidates of the mode with fused scores, the best `most` of them (all), best first; the order of the input
+    does not matter. `med` and `sd` are the base's median cosine and its standard deviation; a mode with one score only
+    scales that score alone.
     """
     kept = _eligible(candidates, mode)
     if method == "rrf":
@@ -62,10 +63,12 @@ def fuse(
         scores = _min_max(kept, med, mode)
     else:
         scores = _sums(kept, question_idf_sum, med, sd, mode)
-    # Tuples that compare by themselves sort three times as fast as by a key that makes them.
-    ranked = sorted([(-score, c.document_id, c.ordinal, c.id, c) for c, score in zip(kept, scores, strict=True)])
-    make = tuple.__new__
-    return [make(Fused, (identity, -low, c.dense, c.lexical)) for low, _, _, identity, c in ranked]
+    # What cannot be among the best is not put in order; tuples that compare by themselves need no key.
+    least = sorted(scores)[-most] if most is not None and most < len(scores) else -math.inf
+    ranked = sorted(
+        [(-score, c.document_id, c.ordinal, c.id, c) for c, score in zip(kept, scores, strict=True) if score >= least]
+    )
+    return [Fused(identity, -low, c.dense, c.lexical) for low, _, _, identity, c in ranked[:most]]
 
 
 def _eligible(candidates: Sequence[Hit], mode: Mode) -> list[Hit]:

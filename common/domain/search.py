@@ -40,6 +40,10 @@ class Search:
     measuring: bool = field(default=False, compare=False)
     """True for one that measures the base: answered as any other, and not kept as a real question."""
 
+    def __hash__(self) -> int:
+        # Of the words alone: a question is hashed six times on its way, and equal ones are told apart by all fields.
+        return hash(self.query)
+
     @property
     def pool(self) -> int:
         """How many candidates each list is asked for (RULES 12)."""

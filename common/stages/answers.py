@@ -43,7 +43,8 @@ class Answers:
         epoch, age = self.epochs.read(base)
         collection = self.searcher.view(base, epoch).collection.name
         read = (time.perf_counter() - started) * 1000
-        key = ("answer", base, collection, epoch, search.key)
+        asked = search.key
+        key = ("answer", base, collection, epoch, asked)
         known: Answer | None = self.cache.get(key)
         if known is not None:
             found = known.again(_only_epoch(read, started))
@@ -56,7 +57,7 @@ class Answers:
             return replace(answer, cache="shared", embedded=False, rerank_tokens=None)
         if answer.settled and not answer.degraded:
             size = sum(len(p.text) + _BYTES_PER_PASSAGE for p in answer.passages) + _BYTES_PER_PASSAGE
-            self.cache.put(("answer", base, answer.collection, answer.epoch, search.key), answer, size)
+            self.cache.put(("answer", base, answer.collection, answer.epoch, asked), answer, size)
         return answer
 
     def _ask(self, base: str, search: Search, until: float, epoch: int | None) -> Answer:

@@ -58,10 +58,6 @@ class Candidates:
             return view.own.setdefault(name, {})
         return self.remembered.table(view.base, view.epoch, name, view.collection.name)
 
-    def count(self, view: View, terms: Sequence[QuestionTerm]) -> None:
-        """Have the index count the terms that it was not asked for yet at this epoch."""
-        self._frequencies(view, [term.code for term in terms])
-
     def question(self, view: View, terms: Sequence[QuestionTerm]) -> tuple[Wanted, ...]:
         """The question's terms as this base knows them; one that no passage holds with what it may stand for."""
         passages, known = self._frequencies(view, [term.code for term in terms])

@@ -1,14 +1,19 @@
 """Work that may hang, run in threads of its own so that whoever asked for it waits only so long."""
 
 import threading
+import time
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Final, Protocol, TypeVar
 
 from common.domain.errors import Unavailable
 
 T = TypeVar("T")
 THREADS: Final = 16
+HEAD_START: Final = 0.0005
+"""Seconds that work has before anything is done beside it: long enough to come to where a model or a remote side has it
+and the interpreter's lock is free. Sooner, the two would only take turns.
+"""
 
 
 class Within(Protocol):
@@ -35,14 +40,21 @@ class Patience:
         self.overdue = 0
         self._lock = threading.Lock()
 
-    def run(self, work: Callable[[], T], seconds: float | None = None) -> T:
-        """What the work answers or raises, or Unavailable when it did not come to an end in time."""
+    def run(
+        self, work: Callable[[], T], seconds: float | None = None, meanwhile: Callable[[], object] | None = None
+    ) -> T:
+        """What the work answers or raises, or Unavailable when it did not come to an end in time. `meanwhile` is done
+        by the caller's thread beside work that is not over at once, and raises to the caller.
+        """
         if self.overdue >= self._threads:
             raise Unavailable(f"{self._what} does not answer")
-        future = self._pool.submit(work)
         limit = self.seconds if seconds is None else seconds
+        until = time.monotonic() + limit
+        future = self._pool.submit(work)
+        if meanwhile is not None and wait((future,), min(HEAD_START, limit)).not_done:
+            meanwhile()
         try:
-            return future.result(limit)
+            return future.result(max(0.0, until - time.monotonic()))
         except TimeoutError:
             if future.done():
                 raise

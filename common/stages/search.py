@@ -1,55 +1,20 @@
 """One question to one base: epoch, vector, one batched look-up, live only, fuse, gate, epoch again (RULES 9-13, 16)."""
 
-import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from dataclasses import dataclass, replace
+from typing import Any
 
 from common.domain.errors import BaseMoves, Refused, Unavailable
 from common.domain.expansion import Wanted, covered, matched, reachable, total_weight, weights_of
 from common.domain.fusion import Fused, Mode, absolute, fuse
 from common.domain.gate import GateDecision, decide, keep_close
 from common.domain.index import Hit, Lookup
-from common.domain.lexical import QuestionTerm, question_terms
 from common.domain.search import NO_MATCH, Answer, AnswerPassage, Search, passage_of
 from common.ports import Catalog, VectorIndex
+from common.stages.asked import Asked, Timer, ask
 from common.stages.candidates import REPEATS, Candidates, View
 from common.stages.spaces import Spaces
-from common.stages.vectors import NoVector, QuestionVectors
-
-NO_VECTORS: Final = "Answered by words alone: this base has no vectors (KB_EMBED_PROVIDER=none)."
-
-
-@dataclass(slots=True)
-class _Timer:
-    """Milliseconds by stage."""
-
-    started: float = field(default_factory=time.perf_counter)
-    since: float = field(default_factory=time.perf_counter)
-    spent: dict[str, float] = field(default_factory=dict)
-
-    def took(self, name: str) -> None:
-        """All that passed since the last call was spent on `name`."""
-        now = time.perf_counter()
-        self.spent[name] = self.spent.get(name, 0.0) + (now - self.since) * 1000
-        self.since = now
-
-    def rounded(self) -> dict[str, float]:
-        spent = {name: round(self.spent.get(name, 0.0), 3) for name in ("epoch", "embed", "index", "rank")}
-        return {**spent, "total": round((time.perf_counter() - self.started) * 1000, 3)}
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """A question's terms and vector in the space of one collection; `vector` None leaves the lexical side alone."""
-
-    collection: str
-    terms: tuple[QuestionTerm, ...]
-    vector: tuple[float, ...] | None
-    tokens: int
-    embedded: bool
-    warnings: tuple[str, ...] = ()
+from common.stages.vectors import QuestionVectors
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,15 +44,15 @@ class Searcher:
         """The answer, computed; `epoch` is the base's if it was read just now. Raises Refused 404 NO_BASE, Unavailable
         when the index does not answer.
         """
-        timer = _Timer()
-        asked: _Asked | None = None
+        timer = Timer()
+        asked: Asked | None = None
         for turn in range(2 * REPEATS):
             view = self.view(base, None if turn else epoch)
             if turn >= REPEATS:
                 view = replace(view, own={})
             timer.took("epoch")
-            if asked is None or asked.collection != view.collection.name:
-                asked = self._ask(search, view, timer)
+            if asked is None or asked.words.view.collection.name != view.collection.name:
+                asked = ask(self.candidates, self.vectors, search, view, timer)
             wanted = search if view.collection.space.embedding.dimension else replace(search, mode="lexical")
             answer = self._standing(wanted, view, asked, timer)
             if answer is not None:
@@ -110,33 +75,7 @@ class Searcher:
         known[base] = view
         return view
 
-    def _ask(self, search: Search, view: View, timer: _Timer) -> _Asked:
-        """The question in the terms and in the vector space of the view's collection."""
-        name, terms = view.collection.name, question_terms(search.query, view.mode)
-        timer.took("rank")
-        # Before the vector: while a model is still being loaded, the index is opened and read. What fails here fails in
-        # the look-up again, which tells a base that moved from an index that is away.
-        with suppress(Unavailable):
-            self.candidates.count(view, terms)
-        timer.took("index")
-        if search.mode == "lexical":
-            return _Asked(name, terms, None, 0, embedded=False)
-        if not view.collection.space.embedding.dimension:
-            said = (NO_VECTORS,) if search.mode == "dense" else ()
-            return _Asked(name, terms, None, 0, embedded=False, warnings=said)
-        reindex = view.record.reindex
-        if reindex is not None and reindex.by_words:
-            said = (f"Answered by words alone: {reindex.by_words}.",)
-            return _Asked(name, terms, None, 0, embedded=False, warnings=said)
-        try:
-            vector, tokens, fresh = self.vectors.of(view.record, view.collection, search.query)
-        except NoVector as reason:
-            return _Asked(name, terms, None, 0, embedded=False, warnings=(str(reason),))
-        finally:
-            timer.took("embed")
-        return _Asked(name, terms, vector, tokens, embedded=fresh)
-
-    def _standing(self, search: Search, view: View, asked: _Asked, timer: _Timer) -> Answer | None:
+    def _standing(self, search: Search, view: View, asked: Asked, timer: Timer) -> Answer | None:
         """One consistent answer, or None when the base moved meanwhile, be it away from the collection."""
         try:
             return self._answer(search, view, asked, timer)
@@ -157,9 +96,9 @@ class Searcher:
         answering = {(name, known.generation) for name, known in live.items()}
         return record is None or record.live != view.collection.name or not shown <= answering
 
-    def _answer(self, search: Search, view: View, asked: _Asked, timer: _Timer) -> Answer | None:
+    def _answer(self, search: Search, view: View, asked: Asked, timer: Timer) -> Answer | None:
         """One consistent answer, or None when the base moved meanwhile."""
-        question = self.candidates.question(view, asked.terms)
+        question = asked.words.known_to(view) or self.candidates.question(view, asked.words.terms)
         found = self._round(search, view, asked, question, timer)
         if found is not None and _may_yet_match(search, view, asked, found):
             loosened = self.candidates.loosened(view, question)
@@ -193,7 +132,7 @@ class Searcher:
         )
 
     def _round(
-        self, search: Search, view: View, asked: _Asked, question: Sequence[Wanted], timer: _Timer
+        self, search: Search, view: View, asked: Asked, question: Sequence[Wanted], timer: Timer
     ) -> _Round | None:
         """Look up one wording of the question, fuse, and judge; None when the base moved meanwhile."""
         lookup = Lookup(asked.vector, {} if search.mode == "dense" else weights_of(question), search.pool)
@@ -201,7 +140,8 @@ class Searcher:
         timer.took("index")
         if hits is None:
             return None
-        mode = "lexical" if hits and all(hit.dense is None for hit in hits) else search.mode
+        nearest = max([hit.dense for hit in hits if hit.dense is not None], default=None)
+        mode = "lexical" if hits and nearest is None else search.mode
         ranked = _ranked(search, mode, view, hits, total_weight(question))
         kept = keep_close(ranked, search.threshold)[: search.top_k]
         shown = list(dict.fromkeys(hit.id for hit in (*ranked[:1], *kept)))
@@ -210,7 +150,7 @@ class Searcher:
         timer.took("index")
         if len(payloads) < len(shown):
             return None
-        gate = _judged(search, view, ranked, question, payloads)
+        gate = _judged(search, view, payloads[ranked[0].id] if ranked else None, nearest, question)
         timer.took("rank")
         listed = any(hit.dense_rank is not None for hit in hits)
         return _Round(question, kept, payloads, gate, mode, listed)
@@ -236,7 +176,7 @@ class Searcher:
         )
 
 
-def _may_yet_match(search: Search, view: View, asked: _Asked, found: _Round) -> bool:
+def _may_yet_match(search: Search, view: View, asked: Asked, found: _Round) -> bool:
     """Whether what was refused could be a match in a looser wording. The vector finds the same passages again, so only
     the coverage can rise, and that not without bounds.
     """
@@ -250,23 +190,21 @@ def _may_yet_match(search: Search, view: View, asked: _Asked, found: _Round) -> 
 
 
 def _ranked(search: Search, mode: Mode, view: View, hits: Sequence[Hit], weight: float) -> list[Fused]:
-    return fuse(hits, weight, view.gate.med, view.gate.sd, method=search.fusion, mode=mode)
+    """The best of them, as many as may be shown: all where a number can refuse any."""
+    most = search.top_k if search.threshold in {"auto", None} else None
+    return fuse(hits, weight, view.gate.med, view.gate.sd, method=search.fusion, mode=mode, most=most)
 
 
 def _judged(
-    search: Search,
-    view: View,
-    ranked: Sequence[Fused],
-    question: Sequence[Wanted],
-    payloads: Mapping[str, Mapping[str, Any]],
+    search: Search, view: View, best: Mapping[str, Any] | None, nearest: float | None, question: Sequence[Wanted]
 ) -> GateDecision:
-    best = payloads[ranked[0].id] if ranked else None
+    """The gate's decision, from the payload of the best passage and the highest cosine of all candidates."""
     return decide(
         search.threshold,
-        max((hit.dense for hit in ranked if hit.dense is not None), default=None),
+        nearest,
         covered(question, set(best["terms"])) if best else 0.0,
         view.gate,
         best["title"] if best else None,
-        found=bool(ranked),
+        found=best is not None,
         cosines=search.mode != "lexical",
     )

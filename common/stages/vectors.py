@@ -3,8 +3,9 @@ and waited for only so long.
 """
 
 import math
-from collections.abc import Hashable, Iterable
-from typing import Final
+import time
+from collections.abc import Callable, Hashable, Iterable
+from typing import Final, NamedTuple
 
 from common.domain.errors import (
     DocumentError,
@@ -31,6 +32,15 @@ class NoVector(Exception):
     """Why this question has no vector; the sentence is for the answer's warnings."""
 
 
+class Vectored(NamedTuple):
+    """A question's unit vector, its tokens, whether it was embedded now, and when it was there (time.perf_counter)."""
+
+    vector: Vector
+    tokens: int
+    fresh: bool
+    ready: float
+
+
 class QuestionVectors:
     """Safe between threads; equal questions at the same time are embedded once."""
 
@@ -39,27 +49,35 @@ class QuestionVectors:
         self._spaces = spaces
         self._patience = patience
         self._spend = spend
-        self._flights: SingleFlight[tuple[Vector, int]] = SingleFlight()
+        self._flights: SingleFlight[tuple[Vector, int, float]] = SingleFlight()
         self._confirmed: dict[str, Embedder] = {}
         self._refused: dict[str, str] = {}
         self._canaries: dict[EmbeddingSpace, dict[str, Vector]] = {}
 
-    def of(self, record: BaseRecord, collection: CollectionRecord, text: str) -> tuple[Vector, int, bool]:
-        """The question's unit vector in the collection's space, its tokens, and whether it was embedded now.
+    def of(
+        self,
+        record: BaseRecord,
+        collection: CollectionRecord,
+        text: str,
+        meanwhile: Callable[[], object] | None = None,
+    ) -> Vectored:
+        """The question's vector in the collection's space. `meanwhile` may be done while a model makes it.
 
         Raises NoVector where there is no trusted model, or it does not answer in time; ModelFilesDiffer.
         """
         key = ("vector", collection.space.embedding, text)
         known = self._known(key, collection)
         if known is not None:
-            return (*known, False)
+            return Vectored(*known, fresh=False, ready=time.perf_counter())
+
+        def embed() -> tuple[Vector, int, float]:
+            return (*self._embed(record, collection, text, key), time.perf_counter())
+
         try:
-            answered, shared = self._flights.do(
-                key, lambda: self._patience.run(lambda: self._embed(record, collection, text, key))
-            )
+            made, shared = self._flights.do(key, lambda: self._patience.run(embed, meanwhile=meanwhile))
         except (Transient, DocumentError, ProviderRefuses) as error:
             raise NoVector(_sentence(error)) from error
-        return (*answered, not shared)
+        return Vectored(made[0], made[1], fresh=not shared, ready=made[2])
 
     def warm(self, embedder: Embedder) -> None:
         """Have the model say its canaries before the first question needs them. Repeatable."""

@@ -6,8 +6,9 @@ from typing import Any
 
 from werkzeug.wrappers import Response
 
-from common.boundary import Call, Endpoint, Route, Router, answer, json_body, problem_of
+from common.boundary import Call, Endpoint, Route, Router, answer, problem_of
 from common.domain.errors import FicharioError, Refused
+from common.json_bodies import json_body
 from common.logs import log_event
 from common.paging import decode_page, encode_cursor
 from common.runtime import Runtime

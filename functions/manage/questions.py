@@ -4,11 +4,12 @@ from typing import Any, Final
 
 from werkzeug.wrappers import Response
 
-from common.boundary import Call, Route, answer, json_list
+from common.boundary import Call, Route, answer
 from common.domain.errors import Refused
 from common.domain.objects import MAX_SOURCE_BYTES
 from common.domain.questions import LIMITS, MAX_CHARACTERS, Keep, KeptQuestion
 from common.domain.splitting import is_blank
+from common.json_bodies import json_list
 from common.paging import decode_page
 from common.runtime import Runtime
 from common.stages.listing import iso

@@ -2,7 +2,8 @@
 
 from werkzeug.wrappers import Response
 
-from common.boundary import Call, Endpoint, Route, answer, json_body
+from common.boundary import Call, Endpoint, Route, answer
+from common.json_bodies import json_body
 from common.runtime import Runtime
 from functions.manage.decode import decode_force, decode_start
 

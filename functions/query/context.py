@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 from werkzeug.wrappers import Response
 
 from common.asking import Asking
-from common.boundary import Call, Route, answer, json_body
+from common.boundary import Call, Route, answer
 from common.domain.errors import Refused
 from common.domain.search import Answer
 from common.domain.usage import Prices
+from common.json_bodies import json_body
 from functions.query.encode import encode_answer
 
 if TYPE_CHECKING:

@@ -8,10 +8,11 @@ from typing import Any, Final
 from werkzeug.wrappers import Response
 
 from common.asking import Asking
-from common.boundary import Call, Endpoint, Route, Router, answer, json_body
+from common.boundary import Call, Endpoint, Route, Router, answer
 from common.domain.errors import Refused
 from common.domain.gate import disabled
 from common.domain.search import Answer
+from common.json_bodies import json_body
 from functions.query import context, protocols, reading, usage
 from functions.query.decode import decode_search, decode_several
 from functions.query.encode import answer_json, encode_answer

@@ -15,7 +15,7 @@ from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from werkzeug.wrappers import Request, Response
 
-from common.boundary import MAX_JSON
+from common.json_bodies import MAX_JSON
 from common.release import RELEASE
 from functions.query.tools import INSTRUCTIONS, Tool, Toolbox, ToolResult
 

@@ -7,10 +7,11 @@ import time
 from werkzeug.wrappers import Response
 
 from common.asking import Asking
-from common.boundary import Call, Endpoint, Route, answer, json_body, json_bytes
+from common.boundary import Call, Endpoint, Route, answer
 from common.domain.errors import Misconfigured, Unavailable
 from common.domain.gate import disabled
 from common.domain.search import NO_MATCH, Answer
+from common.json_bodies import json_body, json_bytes
 from functions.query.encode import encode_gate
 from functions.query.noticed import noticed
 

@@ -50,6 +50,19 @@ def test_order_of_input_does_not_matter(pool, random, method, mode):
     assert {hit.id for hit in expected} <= {each.id for each in pool}
 
 
+@given(
+    candidates(),
+    st.integers(1, 12),
+    st.sampled_from(["sum", "minmax", "rrf"]),
+    st.sampled_from(["hybrid", "dense", "lexical"]),
+)
+def test_the_best_are_the_first_of_all(pool, most, method, mode):
+    assert (
+        fuse(pool, IDF, MED, SD, method=method, mode=mode, most=most)
+        == (fuse(pool, IDF, MED, SD, method=method, mode=mode)[:most])
+    )
+
+
 @given(candidates(), st.floats(0, 30), st.floats(-1, 1), st.floats(0, 0.2), st.sampled_from(["hybrid", "lexical"]))
 def test_a_list_is_scored_as_each_of_its_hits_alone_to_the_last_bit(pool, idf_sum, med, sd, mode):
     alone = {each.id: absolute(each, idf_sum, med, sd, mode) for each in pool}

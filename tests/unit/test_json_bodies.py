@@ -3,6 +3,7 @@ written again.
 """
 
 import json
+from io import BytesIO
 
 import pytest
 from hypothesis import example, given
@@ -10,8 +11,8 @@ from hypothesis import strategies as st
 from werkzeug.test import EnvironBuilder
 from werkzeug.wrappers import Request
 
-from common.boundary import json_body
 from common.domain.errors import Refused
+from common.json_bodies import json_body, json_bytes
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters())
 VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=20)
@@ -80,3 +81,42 @@ def test_json_is_taken_as_json_alone(content_type, taken):
         with pytest.raises(Refused) as refused:
             json_body(request(b'{"a": 1}', content_type))
         assert refused.value.status == 415
+
+
+class Sent(BytesIO):
+    """A body as a server hands it on, and how much of it was read."""
+
+    took = 0
+
+    def read(self, size=-1):
+        self.took += 0 if size is None or size < 0 else size
+        return super().read(size)
+
+
+@pytest.mark.parametrize(
+    ("given", "size", "expected"),
+    [
+        ({"CONTENT_LENGTH": "12"}, 12, "fit"),
+        ({"CONTENT_LENGTH": "12", "wsgi.input_terminated": True}, 12, "fit"),
+        ({"HTTP_TRANSFER_ENCODING": "chunked", "wsgi.input_terminated": True}, 12, "fit"),
+        ({"HTTP_TRANSFER_ENCODING": "chunked", "wsgi.input_terminated": True}, 21, "TOO_LARGE"),
+        ({"HTTP_TRANSFER_ENCODING": "chunked", "CONTENT_LENGTH": "1", "wsgi.input_terminated": True}, 12, "fit"),
+        ({"CONTENT_LENGTH": "21"}, 21, "TOO_LARGE"),
+        ({"CONTENT_LENGTH": "9" * 15}, 21, "TOO_LARGE"),
+        ({"CONTENT_LENGTH": "9" * 5000}, 21, "nothing"),
+        ({"CONTENT_LENGTH": ""}, 12, "nothing"),
+        ({"CONTENT_LENGTH": "-1"}, 12, "nothing"),
+    ],
+)
+def test_as_much_of_a_body_is_read_as_may_be(given, size, expected):
+    sent = Sent(b"x" * size)
+    asked = request(b"")
+    asked.environ.pop("CONTENT_LENGTH", None)
+    asked.environ.update({"CONTENT_TYPE": "application/json", "wsgi.input": sent, **given})
+    try:
+        read = json_bytes(asked, 20)
+    except Refused as error:
+        assert (error.status, error.code) == (413, expected)
+    else:
+        assert read == {"fit": b"x" * size, "nothing": b""}[expected]
+    assert sent.took <= 21

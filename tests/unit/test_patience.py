@@ -40,3 +40,42 @@ def test_what_hangs_is_given_up_and_more_of_it_refused_until_it_ends():
     while patience.overdue and time.monotonic() < until:
         pass
     assert patience.run(lambda: 2, 10) == 2
+
+
+def _hold(seconds):
+    """Keeps its thread, and no other, for so long."""
+    return threading.Event().wait(seconds)
+
+
+def test_something_else_is_done_beside_work_that_takes_time():
+    patience = Patience("the model", 30)
+    begun, done = threading.Event(), threading.Event()
+
+    def work():
+        begun.set()
+        return done.wait(20)
+
+    def meanwhile():
+        assert begun.wait(20)
+        assert threading.current_thread() is threading.main_thread()
+        done.set()
+
+    assert patience.run(work, meanwhile=meanwhile)
+    assert done.is_set()
+
+
+def test_what_is_done_beside_counts_towards_the_limit_and_raises_as_it_is():
+    patience = Patience("the model", 0.2)
+    hold = threading.Event()
+    began = time.monotonic()
+    with pytest.raises(Unavailable, match="did not answer"):
+        patience.run(lambda: hold.wait(30), meanwhile=lambda: _hold(0.3))
+    assert time.monotonic() - began < 10
+    with pytest.raises(ValueError, match="own"):
+        patience.run(lambda: hold.wait(30), meanwhile=lambda: int("its own"))
+    hold.set()
+
+
+def test_what_was_answered_while_something_else_was_done_is_answered():
+    patience = Patience("the model", 0.05)
+    assert patience.run(lambda: _hold(0.02) or 42, meanwhile=lambda: _hold(0.2)) == 42
