@@ -1,4 +1,6 @@
-"""What holds for all tests: how they are named."""
+"""What holds for all tests: how they are named, and that whatever the product switches off is off for them too."""
+
+import common  # noqa: F401 - before any library that a test may import first
 
 
 def pytest_make_parametrize_id(config, val, argname):

@@ -167,7 +167,9 @@ def kinds(data: Path) -> dict[str, Callable[[], Taken]]:
     runtime.close()
     least = data / "least.py"
     least.write_text(LEAST, encoding="utf-8")
-    folder, kept = MODELS / MODEL, {"PYTHONPYCACHEPREFIX": str(data / "compiled")}
+    # Without telemetry, as the product itself runs.
+    kept = {"PYTHONPYCACHEPREFIX": str(data / "compiled"), "ORT_DISABLE_TELEMETRY": "1"}
+    folder = MODELS / MODEL
     ours = {
         **kept,
         "KB_MODE": "local",

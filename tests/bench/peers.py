@@ -24,7 +24,13 @@ PEERS = {
     "chroma": ("chromadb",),
 }
 QUESTIONS = 200
-_QUIET = {"ANONYMIZED_TELEMETRY": "False", "HF_HUB_OFFLINE": "1", "DO_NOT_TRACK": "1", "OMP_NUM_THREADS": "1"}
+_QUIET = {
+    "ANONYMIZED_TELEMETRY": "False",
+    "ORT_DISABLE_TELEMETRY": "1",
+    "HF_HUB_OFFLINE": "1",
+    "DO_NOT_TRACK": "1",
+    "OMP_NUM_THREADS": "1",
+}
 _VERSIONS = "import importlib.metadata as m, json, sys; print(json.dumps({n: m.version(n) for n in sys.argv[1:]}))"
 
 

@@ -159,6 +159,16 @@ def test_the_query_function_imports_what_models_run_on_and_nothing_that_a_first_
     assert (done.returncode, done.stdout.strip()) == (0, "[]"), done.stderr
 
 
+def test_what_models_run_on_neither_writes_nor_tells_anything_and_ends_behind_a_fork(tmp_path):
+    """onnxruntime has a thread that sends telemetry; a process that is forked from one with that thread never ends."""
+    forked = "import os\nchild = os.fork()\nif not child:\n    raise SystemExit(7)\nprint(os.waitpid(child, 0)[1] >> 8)"
+    script = IMPORTS.format(name="query", before="", clients=CLIENTS) + forked
+    done = run([sys.executable, "-c", script], {**SOUND, "HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path)})
+    assert "'onnxruntime'" in done.stdout
+    assert done.stdout.split()[-1] == "7", done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_started_function_answers(name, tmp_path):
     """functions-framework imports a function and then forks the process that serves it: what was opened or locked
