@@ -1,10 +1,9 @@
 """Work that may hang, run in threads of its own so that whoever asked for it waits only so long."""
 
-import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from typing import Final, Protocol, TypeVar
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
+from typing import Any, Final, Protocol, TypeVar
 
 from common.domain.errors import Unavailable
 
@@ -37,38 +36,43 @@ class Patience:
         self._what = what
         self._threads = threads
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix=what.replace(" ", "-"))
-        self.overdue = 0
-        self._lock = threading.Lock()
+        self._overdue: set[Future[Any]] = set()
 
-    def run(
-        self, work: Callable[[], T], seconds: float | None = None, meanwhile: Callable[[], object] | None = None
-    ) -> T:
-        """What the work answers or raises, or Unavailable when it did not come to an end in time. `meanwhile` is done
-        by the caller's thread beside work that is not over at once, and raises to the caller.
-        """
+    @property
+    def overdue(self) -> int:
+        """How many threads are held by work that was given up."""
+        return len(self._overdue)
+
+    def run(self, work: Callable[[], T], seconds: float | None = None) -> T:
+        """What the work answers or raises, or Unavailable when it did not come to an end in time."""
+        return self.result(self.begin(work), seconds)
+
+    def begin(self, work: Callable[[], T]) -> "Future[T]":
+        """The work, begun, for any number of callers to wait for its result. Raises Unavailable."""
         if self.overdue >= self._threads:
             raise Unavailable(f"{self._what} does not answer")
+        return self._pool.submit(work)
+
+    def result(
+        self, begun: "Future[T]", seconds: float | None = None, meanwhile: Callable[[], object] | None = None
+    ) -> T:
+        """What the work answers or raises, or Unavailable when it did not come to an end in time. `meanwhile` is done
+        by the caller's thread beside work that is not over at once, and raises to this caller alone.
+        """
         limit = self.seconds if seconds is None else seconds
         until = time.monotonic() + limit
-        future = self._pool.submit(work)
-        if meanwhile is not None and wait((future,), min(HEAD_START, limit)).not_done:
+        if meanwhile is not None and wait((begun,), min(HEAD_START, limit)).not_done:
             meanwhile()
         try:
-            return future.result(max(0.0, until - time.monotonic()))
-        except TimeoutError:
-            if future.done():
+            return begun.result(max(0.0, until - time.monotonic()))
+        except (TimeoutError, CancelledError):
+            if begun.done() and not begun.cancelled():
                 raise
-            self._give_up(future)
-            raise Unavailable(f"{self._what} did not answer within {limit:g} s") from None
+            self._give_up(begun)
+        raise Unavailable(f"{self._what} did not answer within {limit:g} s")
 
-    def _give_up(self, future: "Future[T]") -> None:
-        if future.cancel():
-            return
-        with self._lock:
-            self.overdue += 1
-
-        def late(_: "Future[T]") -> None:
-            with self._lock:
-                self.overdue -= 1
-
-        future.add_done_callback(late)
+    def _give_up(self, begun: "Future[Any]") -> None:
+        """Work that has no thread yet never gets one, whoever else waits for it."""
+        if not begun.cancel():
+            self._overdue.add(begun)
+            begun.add_done_callback(self._overdue.discard)

@@ -3,8 +3,10 @@ and waited for only so long.
 """
 
 import math
+import threading
 import time
 from collections.abc import Callable, Hashable, Iterable
+from concurrent.futures import Future
 from typing import Final, NamedTuple
 
 from common.domain.errors import (
@@ -19,7 +21,6 @@ from common.domain.records import BaseRecord, CollectionRecord
 from common.domain.space import EmbeddingSpace
 from common.domain.usage import Count, Spend, uncounted
 from common.ports import AnswerCache, Embedder
-from common.stages.caching import SingleFlight
 from common.stages.patience import Patience
 from common.stages.spaces import CANARIES, Spaces, canaries_differ, canary_count
 
@@ -49,7 +50,8 @@ class QuestionVectors:
         self._spaces = spaces
         self._patience = patience
         self._spend = spend
-        self._flights: SingleFlight[tuple[Vector, int, float]] = SingleFlight()
+        self._running: dict[Hashable, Future[tuple[Vector, int, float]]] = {}
+        self._lock = threading.Lock()
         self._confirmed: dict[str, Embedder] = {}
         self._refused: dict[str, str] = {}
         self._canaries: dict[EmbeddingSpace, dict[str, Vector]] = {}
@@ -74,10 +76,22 @@ class QuestionVectors:
             return (*self._embed(record, collection, text, key), time.perf_counter())
 
         try:
-            made, shared = self._flights.do(key, lambda: self._patience.run(embed, meanwhile=meanwhile))
+            with self._lock:
+                running = self._running.get(key)
+                begun = self._running[key] = running or self._patience.begin(embed)
+            try:
+                vector, tokens, ready = self._patience.result(begun, meanwhile=meanwhile)
+            finally:
+                self._ended(key, begun)
         except (Transient, DocumentError, ProviderRefuses) as error:
             raise NoVector(_sentence(error)) from error
-        return Vectored(made[0], made[1], fresh=not shared, ready=made[2])
+        return Vectored(vector, tokens, fresh=running is None, ready=ready)
+
+    def _ended(self, key: Hashable, begun: "Future[tuple[Vector, int, float]]") -> None:
+        """Whoever asks from now on begins anew, unless somebody else did already."""
+        with self._lock:
+            if self._running.get(key) is begun:
+                del self._running[key]
 
     def warm(self, embedder: Embedder) -> None:
         """Have the model say its canaries before the first question needs them. Repeatable."""

@@ -1,6 +1,7 @@
 """A question's words are looked up while a model makes its vector, and no moment of it is charged twice."""
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -72,6 +73,30 @@ def test_shared_time_is_charged_to_what_took_longer(machine, monkeypatch, slow):
     assert spent[slow] >= (LONG - LONG / 6) * 900
     assert sum(spent[stage] for stage in ("epoch", "embed", "index", "rank")) <= spent["total"] + 1
     assert spent["total"] >= LONG * 1000
+
+
+def test_what_fails_beside_the_model_fails_for_who_asked_alone(machine, monkeypatch):
+    """Two ask the same with one run of the model; the first one's terms cannot be counted."""
+    embedded, counted, joined, hold = [], [], threading.Event(), threading.Event()
+    machine.embedder.more = lambda: embedded.append(hold.wait(20))
+
+    def counting():
+        counted.append(1)
+        if len(counted) == 1:
+            assert joined.wait(20)
+            raise ValueError("of the first")
+        joined.set()
+
+    before_counting(machine, monkeypatch, counting)
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(ask, machine, "troca do produto", top_k=1)
+        while not counted:
+            _hold(0.001)
+        other = pool.submit(ask, machine, "troca do produto", top_k=2)
+        assert isinstance(first.exception(20), ValueError)
+        hold.set()
+        answer = other.result(20)
+    assert (answer.degraded, answer.passages[0].source, embedded) == (False, "trocas.md", [True])
 
 
 def test_words_of_a_known_vector_or_without_one_are_counted_all_the_same(machine, monkeypatch):
