@@ -159,7 +159,6 @@ class _Worker:
                 "HOME": self._home.name,
                 "TMPDIR": self._home.name,
                 "PYTHONPATH": os.pathsep.join([*paths, *filter(None, map(os.path.abspath, sys.path))]),
-                "DO_NOT_TRACK": "1",
                 "OMP_THREAD_LIMIT": "1",
             },
             start_new_session=True,

@@ -1,8 +1,8 @@
 """Word and PowerPoint of 1997 to 2003 (DOC, PPT): read by unstructured, which no lighter reader matches, where it and
 LibreOffice are installed; refused with the way out elsewhere.
 
-unstructured downloads a spaCy model while parsing and sends telemetry at its start. Both are out before the import:
-its tokenizer module is replaced by a light one with the same functions, and its switches are set.
+unstructured downloads a spaCy model while parsing. Before the import its tokenizer module is replaced by a light one
+with the same functions; its telemetry is off as that of every library (`common`).
 """
 
 import importlib.util
@@ -24,7 +24,6 @@ from common.domain.documents import Parsed
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 _WORD = re.compile(r"\w+|[^\w\s]")
 _TOKENIZER: Final = "unstructured.nlp.tokenize"
-_SWITCHES: Final = ("DO_NOT_TRACK", "SCARF_NO_ANALYTICS", "UNSTRUCTURED_DISABLE_NOTICE")
 _CALLED: Final = {"doc": "Word 97-2003 document", "ppt": "PowerPoint 97-2003 presentation"}
 
 
@@ -50,8 +49,7 @@ def _parse(data: bytes, name: str, kind: str, limits: Limits) -> Parsed:
 
 
 def _elements(data: bytes, kind: str) -> list[Any]:
-    for switch in _SWITCHES:
-        os.environ[switch] = "true"
+    os.environ["UNSTRUCTURED_DISABLE_NOTICE"] = "1"
     if _TOKENIZER not in sys.modules:
         light = ModuleType(_TOKENIZER)
         vars(light).update(sent_tokenize=_sentences, word_tokenize=_words, pos_tag=_tagged, CACHE_MAX_SIZE=128)
