@@ -5,7 +5,8 @@ told to go on, so that whoever holds the line decides what happens in between.
 
 import multiprocessing
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
@@ -197,6 +198,29 @@ def _found(answers: Answers, name: str, mode: Mode) -> Found:
         return Found(None, refused=str(unavailable))
 
 
+class Begun(Future[Any]):
+    """Work that is done when its result is asked for."""
+
+    def __init__(self, work: Callable[[], Any]) -> None:
+        super().__init__()
+        self.work = work
+
+
+class InTurn(Patience):
+    """What is done beside work is done before it: the line takes one call at a time, always in the same order."""
+
+    def begin(self, work: Callable[[], Any]) -> Future[Any]:
+        return Begun(work)
+
+    def result(
+        self, begun: Future[Any], seconds: float | None = None, meanwhile: Callable[[], object] | None = None
+    ) -> Any:
+        assert isinstance(begun, Begun)
+        if meanwhile is not None:
+            meanwhile()
+        return super().result(super().begin(begun.work), seconds)
+
+
 @contextmanager
 def _opened(place: Place, line: Connection) -> Iterator[Answers]:
     clock = SystemClock()
@@ -207,7 +231,7 @@ def _opened(place: Place, line: Connection) -> Iterator[Answers]:
         settings = read_settings(SETTINGS | {"KB_DEADLINE_SECONDS": str(HELD_SECONDS)})
         models = Models(settings.models, "", HashingEmbedder(8))
         side = asking(settings, clock, catalog, Standing(line), models, lambda: None)  # type: ignore[arg-type]
-        held = QuestionVectors(vectors, side.spaces, Patience("the embedding model", HELD_SECONDS))
+        held = QuestionVectors(vectors, side.spaces, InTurn("the embedding model", HELD_SECONDS))
         yield replace(side.answers, cache=found, searcher=replace(side.answers.searcher, vectors=held))
 
 
