@@ -1,7 +1,6 @@
 """The JSON bodies of requests: bounded, and read so that what they hold can be written again."""
 
 import json
-import re
 from typing import Any, Final
 
 from werkzeug.exceptions import RequestEntityTooLarge
@@ -12,17 +11,16 @@ from common.domain.errors import Refused
 
 MAX_JSON: Final = 256 * 1024
 JSON: Final = "application/json"
-_LENGTH: Final = re.compile(r"[0-9]{1,12}")
-_SURROGATE: Final = re.compile(rb"\\u[dD]")
+_LONGEST_LENGTH: Final = 12
 
 
 def json_bytes(request: Request, most: int = MAX_JSON) -> bytes:
     """The bytes of a JSON body, `most` of them, not looked at. Raises Refused 413 or 415."""
     # Parsing what it says takes longer than reading most bodies.
-    if request.headers.get("Content-Type") != JSON and request.mimetype != JSON:
+    if request.environ.get("CONTENT_TYPE") != JSON and request.mimetype != JSON:
         raise Refused(415, "NOT_JSON", "Send the body as application/json.")
     length = request.environ.get("CONTENT_LENGTH", "")
-    if _LENGTH.fullmatch(length) and "HTTP_TRANSFER_ENCODING" not in request.environ:
+    if _is_length(length) and "HTTP_TRANSFER_ENCODING" not in request.environ:
         # As below, in a fifth of the time.
         if int(length) > most:
             raise _too_large(most)
@@ -35,6 +33,10 @@ def json_bytes(request: Request, most: int = MAX_JSON) -> bytes:
     if len(data) > most:
         raise _too_large(most)
     return data
+
+
+def _is_length(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) <= _LONGEST_LENGTH
 
 
 def _too_large(most: int) -> Refused:
@@ -69,7 +71,7 @@ def _plain(data: bytes) -> str:
     """The bytes as text where JSON in them cannot hold half a surrogate pair; nothing otherwise. Those are rare, and
     looking for them takes longer than reading most bodies.
     """
-    if _SURROGATE.search(data) or b"\0" in data:
+    if b"\\ud" in data or b"\\uD" in data or b"\0" in data:
         return ""
     try:
         text = data.decode()

@@ -3,7 +3,7 @@ base, so a base with a single hit is not favoured and bases of different vector 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from common.domain.gate import GateDecision
 from common.domain.search import Answer, AnswerPassage, BaseShare
@@ -46,7 +46,7 @@ def merge(found: Sequence[tuple[Weighted, Answer]], warnings: Sequence[str] = ()
 
 def _merged(found: Sequence[tuple[Weighted, Answer]]) -> tuple[AnswerPassage, ...]:
     scored = [
-        replace(passage, score=_weighted(passage.absolute, weighted.weight))
+        passage._replace(score=_weighted(passage.absolute, weighted.weight))
         for weighted, answer in found
         for passage in answer.passages
     ]

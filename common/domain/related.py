@@ -49,6 +49,8 @@ def neighbours(
     """
     own = entries[position]
     to, of = graph.links.get(own.source, ()), graph.backlinks.get(own.source, ())
+    if not (to or of or own.traits):
+        return ()
     linked = [
         Neighbour(source, linked=True, shared=0.0, reason=_linked(own.source, to=source in to, of=source in of))
         for source in islice(dict.fromkeys((*to, *of)), _KEPT)

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from common.domain.documents import JsonValue
-from common.domain.fusion import Method, Mode
+from common.domain.fusion import Fused, Method, Mode
 from common.domain.gate import GateDecision, Threshold
 
 NO_MATCH: Final = "NO_KB_MATCH"
@@ -55,8 +55,8 @@ class Search:
         return self, tuple(type(value).__name__ for _, values in self.filter.metadata for value in values)
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerPassage:
+# A tuple: made by place it takes a ninth of the time of a frozen dataclass.
+class AnswerPassage(NamedTuple):
     """One passage of an answer, with its scores and what it cites."""
 
     id: str
@@ -168,26 +168,34 @@ def cited(source: str, lines: tuple[int, int] | None, page: int | None) -> str:
     return f"{source}:{lines[0]}-{lines[1]}" if lines else source
 
 
-def passage_of(payload: Mapping[str, Any], key: str, **scores: Any) -> AnswerPassage:  # noqa: ANN401
-    """The stored payload as a passage of an answer."""
-    lines = payload.get("lines")
+def passage_of(
+    payload: Mapping[str, Any], hit: Fused, terms: tuple[str, ...], *, stale: bool, absolute: float
+) -> AnswerPassage:
+    """The stored payload of a hit as a passage of an answer."""
+    lines, metadata = payload.get("lines"), payload.get("metadata")
+    # By place, in the order of the fields: twenty names take six times as long.
     return AnswerPassage(
-        id=key,
-        text=payload["text"],
-        base=payload["base"],
-        source=payload["source"],
-        title=payload["title"],
-        headings=tuple(payload["headings"]),
-        page=payload.get("page"),
-        lines=(lines[0], lines[1]) if lines else None,
-        document_id=payload["document_id"],
-        generation=payload["generation"],
-        category=payload.get("category") or "",
-        metadata=_scalars(metadata) if (metadata := payload.get("metadata")) else (),
-        object=payload["object"],
-        ordinal=payload["ordinal"],
-        before=payload["before"],
-        **scores,
+        hit.id,
+        payload["text"],
+        hit.score,
+        hit.dense,
+        hit.lexical,
+        terms,
+        payload["base"],
+        payload["source"],
+        payload["title"],
+        tuple(payload["headings"]),
+        payload.get("page"),
+        (lines[0], lines[1]) if lines else None,
+        payload["document_id"],
+        payload["generation"],
+        payload["object"],
+        payload["ordinal"],
+        payload["before"],
+        stale,
+        absolute,
+        payload.get("category") or "",
+        _scalars(metadata) if metadata else (),
     )
 
 

@@ -14,22 +14,30 @@ _EXACT: Final = 2**53
 
 
 def to_json(value: Any) -> Any:  # noqa: ANN401 - any of the kinds that `reader_of` reads
-    """The value as JSON-ready data: dataclasses as objects, tuples as lists."""
-    if isinstance(value, tuple):
-        return [to_json(item) for item in value]
+    """The value as JSON-ready data: dataclasses and named tuples as objects, other tuples as lists."""
     if isinstance(value, Mapping):
         return {name: to_json(item) for name, item in value.items()}
-    if is_dataclass(value):
-        return {field.name: to_json(getattr(value, field.name)) for field in fields(value)}
+    names = _fields_of(type(value))
+    if names:
+        return {name: to_json(getattr(value, name)) for name in names}
+    if isinstance(value, tuple):
+        return [to_json(item) for item in value]
     return value
+
+
+def _fields_of(kind: type) -> tuple[str, ...]:
+    """The fields of a dataclass or a named tuple; none of any other kind."""
+    if is_dataclass(kind):
+        return tuple(field.name for field in fields(kind))
+    return getattr(kind, "_fields", ()) if issubclass(kind, tuple) else ()
 
 
 @cache
 def reader_of(kind: Any) -> Reader:  # noqa: ANN401 - an annotation
     """Reads what `to_json` made of a value of this kind, and raises ValueError for anything else.
 
-    Kinds are dataclasses, tuples, Literals of texts, unions, mappings by text, str, int, float, bool and None. Raises
-    TypeError for any other kind.
+    Kinds are dataclasses, named tuples, tuples, Literals of texts, unions, mappings by text, str, int, float, bool and
+    None. Raises TypeError for any other kind.
     """
     origin, parts = get_origin(kind), get_args(kind)
     if kind in _PLAIN:
@@ -44,7 +52,7 @@ def reader_of(kind: Any) -> Reader:  # noqa: ANN401 - an annotation
         return _columns([reader_of(part) for part in parts])
     if origin is Mapping and parts[0] is str:
         return _mapping(reader_of(parts[1]))
-    if isinstance(kind, type) and is_dataclass(kind):
+    if isinstance(kind, type) and _fields_of(kind):
         return _object(kind)
     raise TypeError(f"{kind} has no JSON form here")
 
@@ -129,7 +137,7 @@ def _mapping(reader: Reader) -> Reader:
 
 def _object(kind: type) -> Reader:
     hints = get_type_hints(kind)
-    readers = {field.name: reader_of(hints[field.name]) for field in fields(kind)}
+    readers = {name: reader_of(hints[name]) for name in _fields_of(kind)}
 
     def read(data: Any) -> Any:  # noqa: ANN401 - what JSON holds
         if _names(data).keys() != readers.keys():

@@ -4,7 +4,7 @@ epoch (RULES 11-13).
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from common.domain.expansion import Wanted, alternatives, exact, expanded, vocabulary_of
 from common.domain.index import Hit, IndexFilter, Lookup
@@ -44,6 +44,13 @@ class View:
         return self.collection.space.lexical.mode
 
 
+class Alive(NamedTuple):
+    """Candidates that answer, with what is known of the objects that hold them."""
+
+    hits: Sequence[Hit]
+    objects: Mapping[str, Live | None]
+
+
 @dataclass(frozen=True, slots=True)
 class Candidates:
     """Asks the index, and keeps under the epoch what every question needs again. Safe to share between threads."""
@@ -68,22 +75,23 @@ class Candidates:
         """The same question with what its known terms may stand for too."""
         return self._expand(view, question, known_too=True)
 
-    def live(self, view: View, lookup: Lookup, wanted: SearchFilter, enough: int) -> list[Hit] | None:
+    def live(self, view: View, lookup: Lookup, wanted: SearchFilter, enough: int) -> Alive | None:
         """Candidates of live generations; looks again without the dead ones while fewer than `enough` are left
         (RULES 12). None when the base moved.
         """
         narrowed = self._filter(view, wanted)
         if narrowed is None:
-            return []
+            return Alive((), {})
         lookup = replace(lookup, filter=narrowed)
         for _ in range(REPEATS):
             found = self.index.lookup(view.base, view.collection.name, lookup)
             live = self.answering(view, {hit.object for hit in found.hits})
             if live is None:
                 return None
-            alive = [hit for hit in found.hits if (known := live[hit.object]) and known.generation == hit.generation]
-            dead = {(hit.object, hit.generation) for hit in found.hits} - {(h.object, h.generation) for h in alive}
-            if not dead or not found.full or len(alive) >= enough:
+            hits = [hit for hit in found.hits if (known := live[hit.object]) and known.generation == hit.generation]
+            alive = Alive(hits, live)
+            dead = {(hit.object, hit.generation) for hit in found.hits} - {(h.object, h.generation) for h in hits}
+            if not dead or not found.full or len(hits) >= enough:
                 break
             lookup = replace(lookup, dead=lookup.dead | dead)
         return alive

@@ -10,7 +10,7 @@ from common.domain.fusion import Fused, Mode, absolute, fuse
 from common.domain.gate import GateDecision, decide, keep_close
 from common.domain.index import Hit, Lookup
 from common.domain.search import NO_MATCH, Answer, AnswerPassage, Search, passage_of
-from common.ports import Catalog, VectorIndex
+from common.ports import Catalog, Live, VectorIndex
 from common.stages.asked import Asked, Timer, ask
 from common.stages.candidates import REPEATS, Candidates, View
 from common.stages.spaces import Spaces
@@ -23,6 +23,7 @@ class _Round:
 
     question: Sequence[Wanted]
     kept: Sequence[Fused]
+    objects: Mapping[str, Live | None]
     payloads: Mapping[str, Mapping[str, Any]]
     gate: GateDecision
     mode: Mode
@@ -111,10 +112,8 @@ class Searcher:
         timer.took("epoch")
         if moved:
             return None
-        passages = self._passages(view, found) if found.gate.decision == "match" else ()
+        passages = _passages(view, found) if found.gate.decision == "match" else ()
         timer.took("rank")
-        if passages is None:
-            return None
         degraded = asked.vector is None and search.mode != "lexical"
         return Answer(
             passages=passages,
@@ -136,10 +135,11 @@ class Searcher:
     ) -> _Round | None:
         """Look up one wording of the question, fuse, and judge; None when the base moved meanwhile."""
         lookup = Lookup(asked.vector, {} if search.mode == "dense" else weights_of(question), search.pool)
-        hits = self.candidates.live(view, lookup, search.filter, search.top_k)
+        alive = self.candidates.live(view, lookup, search.filter, search.top_k)
         timer.took("index")
-        if hits is None:
+        if alive is None:
             return None
+        hits = alive.hits
         nearest = max([hit.dense for hit in hits if hit.dense is not None], default=None)
         mode = "lexical" if hits and nearest is None else search.mode
         ranked = _ranked(search, mode, view, hits, total_weight(question))
@@ -153,27 +153,20 @@ class Searcher:
         gate = _judged(search, view, payloads[ranked[0].id] if ranked else None, nearest, question)
         timer.took("rank")
         listed = any(hit.dense_rank is not None for hit in hits)
-        return _Round(question, kept, payloads, gate, mode, listed)
+        return _Round(question, kept, alive.objects, payloads, gate, mode, listed)
 
-    def _passages(self, view: View, found: _Round) -> tuple[AnswerPassage, ...] | None:
-        """The passages to show; None when the base moved since they were found, so that nothing of it is remembered."""
-        live = self.candidates.answering(view, {str(found.payloads[hit.id]["object"]) for hit in found.kept})
-        if live is None:
-            return None
-        weight = total_weight(found.question)
-        return tuple(
-            passage_of(
-                payload := found.payloads[hit.id],
-                hit.id,
-                score=hit.score,
-                dense_score=hit.dense,
-                lexical_score=hit.lexical,
-                terms=matched(found.question, set(payload["terms"])),
-                stale=bool((known := live[payload["object"]]) and known.stale),
-                absolute=absolute(hit, weight, view.gate.med, view.gate.sd, found.mode),
-            )
-            for hit in found.kept
-        )
+
+def _passages(view: View, found: _Round) -> tuple[AnswerPassage, ...]:
+    """The passages to show, best first."""
+    weight, gate = total_weight(found.question), view.gate
+    passages = []
+    for hit in found.kept:
+        payload = found.payloads[hit.id]
+        known = found.objects[payload["object"]]
+        terms = matched(found.question, set(payload["terms"]))
+        alone = absolute(hit, weight, gate.med, gate.sd, found.mode)
+        passages.append(passage_of(payload, hit, terms, stale=known is not None and known.stale, absolute=alone))
+    return tuple(passages)
 
 
 def _may_yet_match(search: Search, view: View, asked: Asked, found: _Round) -> bool:

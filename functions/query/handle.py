@@ -40,7 +40,7 @@ def _described(routes: Sequence[tuple[str, str]]) -> dict[str, Any]:
 def _search(runtime: Asking) -> list[Route]:
     def search(call: Call) -> Response:
         started = time.perf_counter()
-        measuring = call.request.headers.get(KEEP_QUESTION) == "no"
+        measuring = call.headers.get(KEEP_QUESTION) == "no"
         wanted = decode_search(json_body(call.request), runtime.settings, measuring=measuring)
         found = noticed(runtime.answers.answer(call.base, wanted))
         return answer(answer_json(found, (time.perf_counter() - started) * 1000, runtime.prices))

@@ -36,7 +36,7 @@ def any_of(kind):
     if origin is Mapping:
         return st.dictionaries(any_of(parts[0]), any_of(parts[1]), max_size=3)
     hints = get_type_hints(kind)
-    return st.builds(kind, **{field.name: any_of(hints[field.name]) for field in fields(kind)})
+    return st.builds(kind, **{name: any_of(hint) for name, hint in hints.items()})
 
 
 ANSWER = replace(
@@ -185,7 +185,7 @@ def test_any_other_json_is_refused(data):
 
 
 def test_a_size_grows_with_the_text():
-    longer = replace(ANSWER, passages=(replace(ANSWER.passages[0], text="a" * 5000), *ANSWER.passages))
+    longer = replace(ANSWER, passages=(ANSWER.passages[0]._replace(text="a" * 5000), *ANSWER.passages))
     assert ANSWERS.size(longer) > ANSWERS.size(ANSWER) + 5000
     assert QUESTION_VECTORS.size(((1.0,) * 384, 9)) >= 8 * 384
 
