@@ -143,7 +143,9 @@ def process_settings() -> Settings:
 
 
 def open_database(data: Path) -> "Database":
-    """The catalog's file; a folder that has an index but no catalog lost it, and is never begun anew in silence."""
+    """The catalog's file, for who holds the folder's lock; a folder that has an index but no catalog lost it, and is
+    never begun anew in silence.
+    """
     from common.adapters.sqlite.connection import Database  # noqa: PLC0415 - in the cloud nothing of it is needed
 
     path = data / "catalog.sqlite"
@@ -152,4 +154,4 @@ def open_database(data: Path) -> "Database":
             f"{path} is missing although {data / 'index'} holds collections. Restore it from a backup, or move the "
             "whole data folder away and index the bucket again."
         )
-    return Database(path)
+    return Database(path, alone=True)

@@ -16,6 +16,7 @@ from common.domain.errors import DataFolderError, Unavailable
 
 BUSY_SECONDS: Final = 30.0
 IDLE_CONNECTIONS: Final = 16
+ROWS_REMEMBERED: Final = 1000
 
 # FULL: every commit is on the disk before it returns. With NORMAL a power cut takes back the last commits, and a job
 # that somebody has already read as `indexed` (or a base told to be empty) would be as it was before. Reads pay nothing,
@@ -37,14 +38,25 @@ class Database:
 
     Connections are lent for one transaction and come back to a pool, so a server that starts a thread per request opens
     none anew. Raises DataFolderError for a file that is missing (`must_exist`), damaged or another program's, and
-    Unavailable when the disk is full, out of reach or the file locked for longer than `busy_seconds`.
+    Unavailable when the disk is full, out of reach or the file locked for longer than `busy_seconds`. `alone` says that
+    nothing else writes to the file while it is open, as who holds the lock of its folder knows.
     """
 
     def __init__(
-        self, path: Path, *, must_exist: bool = False, verify: bool = False, busy_seconds: float = BUSY_SECONDS
+        self,
+        path: Path,
+        *,
+        must_exist: bool = False,
+        verify: bool = False,
+        busy_seconds: float = BUSY_SECONDS,
+        alone: bool = False,
     ) -> None:
         self.path = path
         self._busy_seconds = busy_seconds
+        self._alone = alone
+        self._begun = 0
+        self._ended = 0
+        self._rows: dict[tuple[str, tuple[object, ...]], tuple[int, tuple[Any, ...] | None]] = {}
         self._idle: list[sqlite3.Connection] = []
         self._closed = False
         self._writer = threading.Lock()
@@ -79,8 +91,24 @@ class Database:
 
     def row(self, statement: str, given: tuple[object, ...]) -> tuple[Any, ...] | None:
         """The first row of a single statement, as `read` would see it, without the cost of a block: what every question
-        asks.
+        asks. Where nobody else writes, it is remembered until the next transaction begins.
         """
+        if not self._alone:
+            return self._row(statement, given)
+        key, begun = (statement, given), self._begun
+        known = self._rows.get(key)
+        if known is not None and known[0] == begun:
+            return known[1]
+        # Looked at ahead of the read: a transaction that is under way now may end, and be seen or not, in between.
+        quiet = self._ended == begun
+        row = self._row(statement, given)
+        if quiet:
+            if len(self._rows) >= ROWS_REMEMBERED:
+                self._rows = {}
+            self._rows[key] = (begun, row)
+        return row
+
+    def _row(self, statement: str, given: tuple[object, ...]) -> tuple[Any, ...] | None:
         active: sqlite3.Connection | None = getattr(self._local, "active", None)
         connection = active or self._borrow()
         try:
@@ -107,6 +135,7 @@ class Database:
         # The lock only spares this process's threads SQLite's polling; other processes meet at BEGIN IMMEDIATE.
         with self._writer:
             connection = self._borrow()
+            self._begun += 1
             try:
                 connection.execute("BEGIN IMMEDIATE")
                 self._local.active, self._local.after = connection, after
@@ -118,6 +147,7 @@ class Database:
                 self._local.active = None
                 if connection.in_transaction:
                     connection.rollback()
+                self._ended = self._begun
                 self._give_back(connection)
         for call in after:
             call()
@@ -142,6 +172,7 @@ class Database:
     def close(self) -> None:
         """Close what is idle; what is in use is closed when it comes back. Later calls raise Unavailable."""
         self._closed = True
+        self._rows = {}
         while self._idle:
             self._idle.pop().close()
 
