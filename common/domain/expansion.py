@@ -105,6 +105,11 @@ def weights_of(question: Sequence[Wanted]) -> dict[int, float]:
     return weights
 
 
+def codes_of(question: Sequence[Wanted]) -> frozenset[int]:
+    """All terms that a passage may hold of the question."""
+    return frozenset([code for wanted in question for code in (wanted.term.code, *wanted.others)])
+
+
 def total_weight(question: Sequence[Wanted]) -> float:
     """The summed idf of the question, known terms or not: what a BM25 score is measured by."""
     return sum(wanted.weight for wanted in question)

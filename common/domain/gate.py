@@ -1,8 +1,7 @@
 """The one place that decides whether a base answers a question at all, and says why in a sentence."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from common.domain.fusion import Fused, above_median
 from common.domain.records import Gate
@@ -22,8 +21,7 @@ and XQuAD with stems. A question of which half is unknown is refused.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class GateDecision:
+class GateDecision(NamedTuple):
     """A decision with all that went into it; `value` and `threshold` are what was compared, None where nothing was."""
 
     decision: Decision

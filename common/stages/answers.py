@@ -4,7 +4,7 @@ within the deadline or not at all.
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
 
 from common.domain.search import Answer, Search
@@ -48,13 +48,13 @@ class Answers:
         known: Answer | None = self.cache.get(key)
         if known is not None:
             found = known.again(_only_epoch(read, started))
-            return replace(found, warnings=(*found.warnings, _remembered(age))) if age else found
+            return found._replace(warnings=(*found.warnings, _remembered(age))) if age else found
         until = time.monotonic() + self.deadline
         answer, shared = self.flights.do(
             key, lambda: self._ask(base, search, until, None if age else epoch), self.deadline
         )
         if shared:
-            return replace(answer, cache="shared", embedded=False, rerank_tokens=None)
+            return answer._replace(cache="shared", embedded=False, rerank_tokens=None)
         if answer.settled and not answer.degraded:
             size = sum(len(p.text) + _BYTES_PER_PASSAGE for p in answer.passages) + _BYTES_PER_PASSAGE
             self.cache.put(("answer", base, answer.collection, answer.epoch, asked), answer, size)

@@ -90,9 +90,9 @@ class Candidates:
                 return None
             hits = [hit for hit in found.hits if (known := live[hit.object]) and known.generation == hit.generation]
             alive = Alive(hits, live)
-            dead = {(hit.object, hit.generation) for hit in found.hits} - {(h.object, h.generation) for h in hits}
-            if not dead or not found.full or len(hits) >= enough:
+            if len(hits) == len(found.hits) or not found.full or len(hits) >= enough:
                 break
+            dead = {(hit.object, hit.generation) for hit in found.hits} - {(h.object, h.generation) for h in hits}
             lookup = replace(lookup, dead=lookup.dead | dead)
         return alive
 

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain, zip_longest
 
 from common.domain.errors import Unavailable
@@ -32,7 +32,7 @@ class Neighbourhood:
             return self.within(lambda: self._beside(answer), max(0.0, deadline - time.monotonic()))
         except Unavailable as error:
             told = f"Related documents could not be read: {error}."
-            return replace(answer, warnings=(*answer.warnings, told), settled=False)
+            return answer._replace(warnings=(*answer.warnings, told), settled=False)
 
     def _beside(self, answer: Answer) -> Answer:
         hits: dict[str, list[str]] = {}
@@ -42,4 +42,4 @@ class Neighbourhood:
         found = [self.near(base, sources, epochs.get(base, answer.epoch)) for base, sources in hits.items()]
         turns = chain.from_iterable(zip_longest(*found))
         related = tuple(each for each in turns if each is not None)[:MOST]
-        return replace(answer, related=related) if related else answer
+        return answer._replace(related=related) if related else answer

@@ -29,25 +29,25 @@ class Reordering:
     def apply(self, search: Search, answer: Answer, deadline: float) -> Answer:
         """The answer in its final order with `top_k` passages; `deadline` is of time.monotonic()."""
         if search.rerank == "mmr":
-            answer = replace(answer, passages=_diverse(answer.passages))
+            answer = answer._replace(passages=_diverse(answer.passages))
         elif search.rerank == "llm" and len(answer.passages) > 1:
             answer = self._by_model(search.query, answer, deadline)
         if len(answer.passages) <= search.top_k:
             return answer
-        return replace(answer, passages=answer.passages[: search.top_k])
+        return answer._replace(passages=answer.passages[: search.top_k])
 
     def _by_model(self, query: str, answer: Answer, deadline: float) -> Answer:
         if self.reranker is None:
-            return replace(answer, warnings=(*answer.warnings, NOT_CONFIGURED), settled=False)
+            return answer._replace(warnings=(*answer.warnings, NOT_CONFIGURED), settled=False)
         head, tail = answer.passages[:RERANKED], answer.passages[RERANKED:]
         try:
             ranked = self.reranker.rerank(query, [passage.text for passage in head], deadline)
         except Unavailable as error:
-            return replace(answer, warnings=(*answer.warnings, f"Not reranked: {error}."), settled=False)
+            return answer._replace(warnings=(*answer.warnings, f"Not reranked: {error}."), settled=False)
         # Of several bases the one that holds the best passage pays.
         self.spend(head[0].base, "rerank", Count(1, ranked.prompt_tokens, ranked.completion_tokens))
         tokens = (ranked.prompt_tokens, ranked.completion_tokens)
-        return replace(answer, passages=(*(head[place] for place in ranked.order), *tail), rerank_tokens=tokens)
+        return answer._replace(passages=(*(head[place] for place in ranked.order), *tail), rerank_tokens=tokens)
 
 
 def _diverse(passages: tuple[AnswerPassage, ...]) -> tuple[AnswerPassage, ...]:

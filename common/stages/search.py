@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from common.domain.errors import BaseMoves, Refused, Unavailable
-from common.domain.expansion import Wanted, covered, matched, reachable, total_weight, weights_of
+from common.domain.expansion import Wanted, codes_of, covered, matched, reachable, total_weight, weights_of
 from common.domain.fusion import Fused, Mode, absolute, fuse
 from common.domain.gate import GateDecision, decide, keep_close
 from common.domain.index import Hit, Lookup
@@ -17,11 +17,11 @@ from common.stages.spaces import Spaces
 from common.stages.vectors import QuestionVectors
 
 
-@dataclass(frozen=True, slots=True)
-class _Round:
+class _Round(NamedTuple):
     """What one wording of the question found: its passages in order, and whether they answer it."""
 
     question: Sequence[Wanted]
+    codes: frozenset[int]
     kept: Sequence[Fused]
     objects: Mapping[str, Live | None]
     payloads: Mapping[str, Mapping[str, Any]]
@@ -150,10 +150,11 @@ class Searcher:
         timer.took("index")
         if len(payloads) < len(shown):
             return None
-        gate = _judged(search, view, payloads[ranked[0].id] if ranked else None, nearest, question)
+        codes = codes_of(question)
+        gate = _judged(search, view, payloads[ranked[0].id] if ranked else None, nearest, question, codes)
         timer.took("rank")
         listed = any(hit.dense_rank is not None for hit in hits)
-        return _Round(question, kept, alive.objects, payloads, gate, mode, listed)
+        return _Round(question, codes, kept, alive.objects, payloads, gate, mode, listed)
 
 
 def _passages(view: View, found: _Round) -> tuple[AnswerPassage, ...]:
@@ -163,7 +164,7 @@ def _passages(view: View, found: _Round) -> tuple[AnswerPassage, ...]:
     for hit in found.kept:
         payload = found.payloads[hit.id]
         known = found.objects[payload["object"]]
-        terms = matched(found.question, set(payload["terms"]))
+        terms = matched(found.question, found.codes.intersection(payload["terms"]))
         alone = absolute(hit, weight, gate.med, gate.sd, found.mode)
         passages.append(passage_of(payload, hit, terms, stale=known is not None and known.stale, absolute=alone))
     return tuple(passages)
@@ -189,13 +190,18 @@ def _ranked(search: Search, mode: Mode, view: View, hits: Sequence[Hit], weight:
 
 
 def _judged(
-    search: Search, view: View, best: Mapping[str, Any] | None, nearest: float | None, question: Sequence[Wanted]
+    search: Search,
+    view: View,
+    best: Mapping[str, Any] | None,
+    nearest: float | None,
+    question: Sequence[Wanted],
+    codes: frozenset[int],
 ) -> GateDecision:
     """The gate's decision, from the payload of the best passage and the highest cosine of all candidates."""
     return decide(
         search.threshold,
         nearest,
-        covered(question, set(best["terms"])) if best else 0.0,
+        covered(question, codes.intersection(best["terms"])) if best else 0.0,
         view.gate,
         best["title"] if best else None,
         found=best is not None,

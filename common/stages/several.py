@@ -50,7 +50,7 @@ class SeveralBases:
         shown = len(merged.passages) if shown is None else shown
         ordered = self.answers.reordering.apply(replace(search, top_k=shown), merged, until)
         answer = self.answers.neighbourhood.beside(ordered, until)
-        return replace(answer, timings_ms={**answer.timings_ms, "total": _since(started)})
+        return answer._replace(timings_ms={**answer.timings_ms, "total": _since(started)})
 
 
 def _awaited(future: "Future[Answer]", until: float) -> Answer:

@@ -1,7 +1,6 @@
 """The routes that give a model text rather than a list: context of one base or several, and a whole system prompt."""
 
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from werkzeug.wrappers import Response
@@ -74,7 +73,7 @@ def nothing(rule: str) -> dict[str, Any]:
 
 def encode_block(found: Answer, block: "Block", started: float, prices: Prices) -> dict[str, Any]:
     """The block with all that the answer says, its passages as they are shown."""
-    body = {**encode_answer(replace(found, passages=()), 0.0, prices), **_block(block)}
+    body = {**encode_answer(found._replace(passages=()), 0.0, prices), **_block(block)}
     if block.redacted:
         secrets = "1 secret was" if block.redacted == 1 else f"{block.redacted} secrets were"
         body["warnings"] = [*body["warnings"], f"{secrets} masked (KB_REDACT=secrets)."]

@@ -9,7 +9,6 @@ from common.domain.gate import GateDecision
 from common.domain.search import NO_MATCH, Answer, AnswerPassage, BaseShare, Related
 from common.domain.usage import FREE, Count, Prices
 
-_GATE: Final = tuple(field.name for field in fields(GateDecision))
 _RELATED: Final = tuple(field.name for field in fields(Related))
 _SHARE: Final = tuple(field.name for field in fields(BaseShare))
 
@@ -44,7 +43,7 @@ def encode_answer(answer: Answer, took_ms: float, prices: Prices = FREE) -> dict
 
 def encode_gate(gate: GateDecision) -> dict[str, Any]:
     """The decision with all that went into it."""
-    return {name: getattr(gate, name) for name in _GATE}
+    return gate._asdict()
 
 
 def _usage(answer: Answer, prices: Prices) -> dict[str, Any]:

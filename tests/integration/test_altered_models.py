@@ -2,7 +2,7 @@
 
 import json
 import os
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +12,7 @@ from common.adapters.plain_parser import PlainParser
 from common.bootstrap import local_runtime
 from common.domain.errors import Misconfigured, ModelFilesDiffer, Refused
 from common.domain.search import Search
+from common.domain.typed_json import to_json
 from common.settings import read_settings
 from functions.local.workers import drain
 from tests.integration.altered_models import alter, copied, describe, one_byte, scrambled
@@ -80,7 +81,7 @@ class Place:
 
     def told(self):
         """The answer as bytes, without what differs between two equal ones."""
-        answer = asdict(self.runtime.answers.answer(BASE, QUESTION))
+        answer = to_json(self.runtime.answers.answer(BASE, QUESTION))
         kept = {
             name: value for name, value in answer.items() if name not in {"epoch", "timings_ms", "cache", "embedded"}
         }

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from common.domain.errors import Refused, Unavailable
+from common.domain.fusion import Fused
 from common.domain.graphemes import is_boundary
 from common.domain.pages import PAGE
 from common.domain.search import Search, passage_of
@@ -96,9 +97,7 @@ def test_every_citation_and_passage_id_opens_the_page_that_holds_it(library):
     starts = {page["offset"] for page in whole(library.reading, "gw")[1]}
     opened = set()
     for point in library.index.stored(BASE, collection, record.object, record.generation):
-        passage = passage_of(
-            point.payload, point.id, score=0, dense_score=0, lexical_score=0, terms=(), stale=False, absolute=0
-        )
+        passage = passage_of(point.payload, Fused(point.id, 0, 0, 0), (), stale=False, absolute=0)
         for name in (passage.citation, passage.id, f"gw#{point.payload['ordinal']:04}"):
             page = library.reading.page(BASE, name)
             place = page["position"] - page["offset"]

@@ -9,6 +9,7 @@ from math import isclose
 from typing import Any
 
 from common.domain.search import Search, SearchFilter
+from common.domain.typed_json import to_json
 from common.runtime import LocalRuntime
 from tests.integration.one_machine import BASE
 
@@ -94,7 +95,7 @@ def answers(runtime: LocalRuntime, phase: Mapping[str, tuple[int, int]]) -> dict
 
 
 def _answer(runtime: LocalRuntime, search: Search) -> dict[str, Any]:
-    answer = asdict(runtime.answers.answer(BASE, search))
+    answer = to_json(runtime.answers.answer(BASE, search))
     for changing in ("epoch", "timings_ms", "cache", "embedded"):
         del answer[changing]
     return {**answer, "passages": {passage["id"]: passage for passage in answer["passages"]}}

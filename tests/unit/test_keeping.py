@@ -1,7 +1,6 @@
 """Real questions are noted at no cost for who asks, with as much of them as the operator consents to."""
 
 import logging
-from dataclasses import replace
 
 import pytest
 
@@ -75,9 +74,9 @@ def test_what_measures_a_base_is_no_real_question(keep):
 
 def test_what_a_failing_model_finds_nothing_for_is_no_gap(keep):
     keeping = keep("text")
-    keeping.asked("acme", Search("a"), replace(UNANSWERED, degraded=True))
+    keeping.asked("acme", Search("a"), UNANSWERED._replace(degraded=True))
     assert keeping.questions("acme") == []
-    keeping.asked("acme", Search("a"), replace(ANSWERED, degraded=True))
+    keeping.asked("acme", Search("a"), ANSWERED._replace(degraded=True))
     assert [each.answered for each in keeping.questions("acme")] == [True]
 
 
