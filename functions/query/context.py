@@ -11,7 +11,7 @@ from common.domain.errors import Refused
 from common.domain.search import Answer
 from common.domain.usage import Prices
 from common.json_bodies import json_body
-from functions.query.encode import encode_answer
+from functions.query.encode import as_json, encode_answer
 
 if TYPE_CHECKING:
     from common.domain.context import Block, ShownPassage
@@ -26,7 +26,7 @@ def routes(runtime: Asking) -> list[Route]:
         started = time.perf_counter()
         wanted = decode_context(json_body(call.request), runtime.settings, runtime.token_counter)
         found, block = runtime.contexts.of_base(call.base, wanted)
-        return answer(encode_block(found, block, started, runtime.prices))
+        return answer(as_json(encode_block(found, block, started, runtime.prices)))
 
     def several(call: Call) -> Response:
         from functions.query.decode_context import decode_several_context  # noqa: PLC0415 - see context
@@ -37,7 +37,7 @@ def routes(runtime: Asking) -> list[Route]:
             if not call.identity.allows(each.base, "read"):
                 raise Refused(403, "FORBIDDEN", f"This identity may not read base {each.base}.", "bases")
         found, block = runtime.contexts.of_several(asked, wanted)
-        return answer(encode_block(found, block, started, runtime.prices))
+        return answer(as_json(encode_block(found, block, started, runtime.prices)))
 
     def prompt(call: Call) -> Response:
         from functions.query.decode_context import decode_prompt  # noqa: PLC0415 - see context
@@ -52,7 +52,7 @@ def routes(runtime: Asking) -> list[Route]:
             "system_tokens": runtime.token_counter.count(made.system),
             "system_characters": len(made.system),
         }
-        return answer({**encode_block(found, made.block, started, runtime.prices), **system})
+        return answer(as_json({**encode_block(found, made.block, started, runtime.prices), **system}))
 
     return [
         Route("POST", "/v1/bases/<base>/context", context, "read"),

@@ -1,6 +1,7 @@
 """Passages of answers: every field of a stored payload stands in its own place."""
 
 from common.domain.fusion import Fused
+from common.domain.pieces import found_piece, piece_of
 from common.domain.search import passage_of
 
 HIT = Fused("id", 0.75, 0.5, 0.25)
@@ -28,3 +29,12 @@ def test_what_a_payload_does_not_have_is_empty():
     passage = passage_of(lean, HIT, (), stale=False, absolute=0.0)
     assert (passage.page, passage.lines, passage.category, passage.metadata) == (None, None, "", ())
     assert passage.citation == "the source"
+
+
+def test_a_piece_is_the_same_from_a_payload_and_from_a_passage():
+    passage = passage_of(PAYLOAD, HIT, (), stale=True, absolute=0.0)
+    piece = found_piece(passage)
+    assert {name: getattr(piece, name) for name in piece._fields} == {
+        name: getattr(passage, name) for name in piece._fields
+    }
+    assert piece_of(PAYLOAD, stale=True) == piece._replace(score=None)
