@@ -26,7 +26,9 @@ _log = logging.getLogger("fichario.http")
 
 
 class RequestHeaders:
-    """A request's headers by name. Those of werkzeug take ten times as long to say that there is none."""
+    """A request's headers by name, but for its body's two, which WSGI keeps apart. Those of werkzeug take ten times as
+    long to say that there is none.
+    """
 
     def __init__(self, request: Request) -> None:
         self._environ = request.environ
