@@ -11,7 +11,7 @@ from common.domain.errors import Refused
 
 MAX_JSON: Final = 256 * 1024
 JSON: Final = "application/json"
-_LONGEST_LENGTH: Final = 12
+_MOST_DIGITS: Final = 12
 
 
 def json_bytes(request: Request, most: int = MAX_JSON) -> bytes:
@@ -36,7 +36,7 @@ def json_bytes(request: Request, most: int = MAX_JSON) -> bytes:
 
 
 def _is_length(text: str) -> bool:
-    return text.isascii() and text.isdecimal() and len(text) <= _LONGEST_LENGTH
+    return text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS
 
 
 def _too_large(most: int) -> Refused:

@@ -150,8 +150,9 @@ class Searcher:
         timer.took("index")
         if len(payloads) < len(shown):
             return None
-        codes = codes_of(question)
-        gate = _judged(search, view, payloads[ranked[0].id] if ranked else None, nearest, question, codes)
+        codes, best = codes_of(question), payloads[ranked[0].id] if ranked else None
+        coverage = covered(question, codes.intersection(best["terms"])) if best else 0.0
+        gate = _judged(search, view, best, nearest, coverage)
         timer.took("rank")
         listed = any(hit.dense_rank is not None for hit in hits)
         return _Round(question, codes, kept, alive.objects, payloads, gate, mode, listed)
@@ -190,18 +191,15 @@ def _ranked(search: Search, mode: Mode, view: View, hits: Sequence[Hit], weight:
 
 
 def _judged(
-    search: Search,
-    view: View,
-    best: Mapping[str, Any] | None,
-    nearest: float | None,
-    question: Sequence[Wanted],
-    codes: frozenset[int],
+    search: Search, view: View, best: Mapping[str, Any] | None, nearest: float | None, coverage: float
 ) -> GateDecision:
-    """The gate's decision, from the payload of the best passage and the highest cosine of all candidates."""
+    """The gate's decision, from the payload of the best passage, the share of the question that it covers, and the
+    highest cosine of all candidates.
+    """
     return decide(
         search.threshold,
         nearest,
-        covered(question, codes.intersection(best["terms"])) if best else 0.0,
+        coverage,
         view.gate,
         best["title"] if best else None,
         found=best is not None,

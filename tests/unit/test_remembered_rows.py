@@ -14,6 +14,7 @@ from common.domain.errors import Unavailable
 FACT = "SELECT value FROM facts WHERE key = ?"
 PUT = "INSERT OR REPLACE INTO facts (key, value) VALUES ('key', ?)"
 WRITES = 300
+LONG = 30.0
 
 
 class Crash(Exception):
@@ -92,7 +93,7 @@ def test_what_is_read_while_a_transaction_ends_is_not_remembered(path):
             with database.transaction():
                 database.remember("key", "2")
                 written.set()
-                go_on.wait()
+                assert go_on.wait(LONG)
 
         def end() -> None:
             database.then = Held.then
@@ -101,7 +102,7 @@ def test_what_is_read_while_a_transaction_ends_is_not_remembered(path):
 
         writer = threading.Thread(target=write)
         writer.start()
-        written.wait()
+        assert written.wait(LONG)
         database.then = end
         assert (seen(database), seen(database)) == ("1", "2")
 
@@ -153,10 +154,12 @@ def test_who_asks_behind_a_commit_is_never_told_what_was_before(path):
         readers = [threading.Thread(target=read) for _ in range(4)]
         for reader in readers:
             reader.start()
-        for number in range(1, WRITES + 1):
-            database.remember("key", str(number))
-            committed[0] = number
-        over.set()
-        for reader in readers:
-            reader.join()
+        try:
+            for number in range(1, WRITES + 1):
+                database.remember("key", str(number))
+                committed[0] = number
+        finally:
+            over.set()
+            for reader in readers:
+                reader.join()
     assert late == []
